@@ -89,11 +89,10 @@ def _text_blocks(file: Path, config: DataConfig, count: Watch) -> Iterator[str]:
         # error.object is what the decoder had kept and the newest block: it ends where we read to.
         offset = read - len(error.object) + error.start
         reason = f"byte {offset} (0x{error.object[error.start]:02x}) is not {encoding}"
-        cut = (
-            error.reason in _CUT
-            and f"it ends within a character: `{_converted(file, encoding, '-c ')}`"
-        )
-        raise BadFileError(file, reason, cut or _advice(file)) from error
+        hint = _advice(file)
+        if error.reason in _CUT:
+            hint = f"it ends within a character: `{_converted(file, encoding, '-c ')}`"
+        raise BadFileError(file, reason, hint) from error
     except UnicodeError as error:
         raise BadFileError(file, f"not {encoding} ({error})", _advice(file)) from error
 

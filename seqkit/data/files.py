@@ -48,9 +48,8 @@ _BEGINNINGS = {
     b"%!PS": _DOCUMENT,
     b"\xd0\xcf\x11\xe0": _DOCUMENT,
     **dict.fromkeys((b"PK\3\4", b"\x1f\x8b", b"\xfd7zXZ", b"BZh91AY", b"7z\xbc\xaf"), _PACKED),
-    **dict.fromkeys(
-        (b"Rar!\x1a", b"\x28\xb5\x2f\xfd", b"\4\x22\x4d\x18"), _PACKED
-    ),  # Zstandard, LZ4
+    # Of RAR, Zstandard and LZ4.
+    **dict.fromkeys((b"Rar!\x1a", b"\x28\xb5\x2f\xfd", b"\4\x22\x4d\x18"), _PACKED),
     **dict.fromkeys((b"\x93NUMPY", b"MATLAB 5.0"), "an array: soundfile.write makes a WAV of it"),
     b"bplist00": "a note of a Mac, as of a file that is still in the cloud: download it",
     b"L\0\0\0\1\x14\2\0": "a shortcut: give the file that it leads to",

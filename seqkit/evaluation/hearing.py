@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from seqkit.data.sound import Wave, hann, resample
+from seqkit.data.sound import Wave, centred, hann, resample
 from seqkit.symbols import Floats, Integers
 
 LOW, FULL = 8000, 32000
@@ -129,8 +129,8 @@ class Sound(NamedTuple):
     @classmethod
     def of(cls, wave: Wave, sample_rate: int) -> "Sound":
         """A wave (N,) at a rate in hertz; its mean is not heard."""
-        centred = wave - np.float32(wave.sum(dtype=float) / max(len(wave), 1))
-        return cls(*(resample(centred, sample_rate, rate) for rate in (LOW, FULL)))
+        heard = centred(wave)
+        return cls(*(resample(heard, sample_rate, rate) for rate in (LOW, FULL)))
 
     def times(self, factor: float, full_factor: float) -> "Sound":
         """Louder, or less loud."""

@@ -201,9 +201,9 @@ def best(blocks: Blocks, codec: SoundCodec, recording: Recording, notice: Notice
     sounds = streams_of(blocks, codec)
     if not sounds:
         return
-    judged = [recording.judged(codec.decode(s), codec.sample_rate) for s in sounds]
-    kept = min(range(len(sounds)), key=lambda take: recording.place(judged[take]))
-    notice(f"take {kept + 1} of {len(sounds)} {judged[kept].words}")
+    said = [recording.judged(codec.decode(s), codec.sample_rate) for s in sounds]
+    kept = min(range(len(sounds)), key=lambda take: recording.place(said[take]))
+    notice(f"take {kept + 1} of {len(sounds)} {said[kept].words}")
     yield sounds[kept].astype(np.int64)[:, None]
 
 

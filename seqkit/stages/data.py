@@ -16,7 +16,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Folders, Source
 from seqkit.data.encoders import SHORTEST, SILENT
 from seqkit.data.load import Known, find, load_corpus, require_cut
-from seqkit.data.sound import Wave
+from seqkit.data.sound import Wave, centred
 from seqkit.data.sound.part import paths, wave_without_silence, without_silence
 from seqkit.data.sound.reader import SoundReader
 from seqkit.evaluation.recording import Recording
@@ -80,9 +80,8 @@ def read_data(
     if not goes_on:
         require_cut(keys, corpus.name, len(corpus.files), len(corpus.whole.starts))
         if corpus.codec.kind == "audio":
-            for fault in sound_faults(corpus, keys, known=bool(known and known.codec))[
-                :_MOST_FAULTS
-            ]:
+            found = sound_faults(corpus, keys, known=bool(known and known.codec))
+            for fault in found[:_MOST_FAULTS]:
                 notice(str(fault))
         elif corpus.whole.is_constant:
             notice(CONSTANT)
@@ -161,12 +160,12 @@ def _heard(source: Source, rate: int) -> Wave:
     config, left, waves = source.config, _MOST * rate, list[Wave]()
     for file in source.documents.values():
         kept, room = [np.zeros(0, np.float32)], left
-        for block in SoundReader(file, centred=True).resampled(rate, channel=config.channel):
+        for block in SoundReader(file).resampled(rate, channel=config.channel):
             kept.append(block[:room, 0])
             room = max(room - len(block), 0)
             if not room:
                 break
-        wave = np.concatenate(kept)
+        wave = centred(np.concatenate(kept))
         if len(wave) >= SHORTEST * rate and np.abs(wave).max() >= SILENT:
             waves.append(wave)
             left = room
