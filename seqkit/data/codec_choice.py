@@ -14,8 +14,9 @@ from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, SoundCodec, 
 from seqkit.data.codecs.spectral.codec import excerpt
 from seqkit.data.codecs.spectral.transform import OVERLAP, Transform
 from seqkit.data.datasets import Source
-from seqkit.data.encoders import SHORTEST, SILENT, frames_of, pieces_of
+from seqkit.data.encoders import pieces_of
 from seqkit.data.sound import Frames
+from seqkit.data.sound.encoder import SHORTEST, SILENT, frames_of
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError, DataError

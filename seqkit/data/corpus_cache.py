@@ -25,8 +25,9 @@ from seqkit.data.codec_choice import choose_codec, kind_of_text, nothing_left
 from seqkit.data.codecs import Codec, Spectral
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Source
-from seqkit.data.encoders import OVER, UNKNOWN, encode_sound, encode_text, frames_of, pieces_of
+from seqkit.data.encoders import UNKNOWN, encode_text, pieces_of
 from seqkit.data.files import BadFileError, Findings, digest_of
+from seqkit.data.sound.encoder import OVER, encode_sound, frames_of
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress

@@ -1,4 +1,4 @@
-"""Files become symbols: text and sound, read in blocks, so that memory does not grow with the file.
+"""Files of text become symbols, read in blocks, so that memory does not grow with the file.
 
 What is no text is named with its place.
 """
@@ -9,9 +9,7 @@ import io
 import shlex
 import unicodedata
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,44 +17,23 @@ import numpy as np
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs, files
-from seqkit.data.codecs import (
-    Characters,
-    Quantiser,
-    SoundCodec,
-    Spectral,
-    TextCodec,
-    UnknownSymbolError,
-)
-from seqkit.data.files import (
-    SOUND_HINT,
-    BadFileError,
-    Findings,
-    Watch,
-    blocks,
-    head,
-)
-from seqkit.data.sound import Frames, reader
-from seqkit.data.sound.reader import SoundReader
+from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
+from seqkit.data.files import SOUND_HINT, BadFileError, Findings, Watch, blocks, head
+from seqkit.data.sound import reader
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import unescaped
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
-SHORTEST = 0.02
-"""Seconds; a clip below holds nothing to learn from."""
-SILENT = 2.0**-15
-"""The peak of a clip that holds nothing but the last bit of 16."""
 UNKNOWN = {
     "skip": ("character", "outside the vocabulary left out"),
     "nearest": ("character", "outside the vocabulary replaced by the nearest"),
 }
 """What is told of unknown characters, by `data.unknown`. A codec of one's own does not tell."""
-OVER = "sample", "over 1 clipped"
 RETURNS = "tr -d '\\r' takes those of Windows out, tr '\\r' '\\n' replaces those of old Macs"
 """What to do about carriage returns."""
 _NULS, _MANY = 0.1, 32  # of all bytes, and in all
 _MARK = "\ufeff"  # of the byte order
-_FRAMES = 1 << 16  # of sound, read at a time; with those of a training it takes twice as long
 _OTHERS = " (Western European), cp1251 (Russian), gb18030 (Chinese) …"
 _CUT = ("unexpected end of data", "truncated data")  # as Python says of half a character
 _ANY_FILE = "a new training reads any file with data.kind=bytes"
@@ -257,76 +234,3 @@ def _encode(
     if symbols.size and not 0 <= symbols.min() <= symbols.max() < codec.size:
         raise DataError(f"{file}: the codec {codec.name} gave a symbol outside its {codec.size}")
     return symbols.astype(symbol_dtype(codec.size), copy=False)
-
-
-def encode_sound(
-    name: str,
-    file: Path,
-    codec: SoundCodec,
-    config: DataConfig,
-    stream: OutputFile,
-    count: Watch,
-    skipped: int = 0,
-) -> tuple[Integers, Findings]:
-    """Write the symbols of a recording; those of one without sound are to be cut off again.
-
-    `skipped` samples at its beginning are left out, and silence follows its end, as long.
-
-    Returns:
-        How many symbols it has, (1,), or (0,) if nothing is to be learnt from it. With them what
-        was found in it, under its `name`.
-
-    Raises:
-        BadFileError: it cannot be read; some of it may be written.
-    """
-    recording = SoundReader(file, centred=isinstance(codec, Spectral))
-    rate, channels = codec.sample_rate, codec.channels
-    found = Findings(counts=_conversions(recording, rate, channels, config))
-    size, peak, left, encode = 0, 0.0, skipped, codec.encoder()
-    silence = np.zeros((skipped, channels), np.float32)
-    for frames in chain(frames_of(recording, rate, channels, config, count), [None]):
-        with codecs.failures(type(codec), "encode"):
-            symbols = encode(silence if frames is None else frames[left:], frames is None)
-        stream.write(np.ascontiguousarray(symbols).data)
-        size += symbols.size
-        if frames is not None:
-            left = max(left - len(frames), 0)
-            peak = max(peak, float(np.abs(frames).max(initial=0)))
-            if isinstance(codec, Quantiser):
-                beyond = np.count_nonzero(np.abs(frames) * codec.gain > 1)
-                found.counts[OVER] += int(beyond)
-    if size < SHORTEST * codec.symbol_rate:
-        found.left_out[name] = f"shorter than {SHORTEST * 1000:g} ms"
-    elif peak < SILENT or not recording.varies:
-        found.left_out[name] = "silent"
-    return np.array([] if found.left_out else [size], np.int64), found
-
-
-def frames_of(
-    recording: SoundReader, rate: int, channels: int, config: DataConfig, count: Watch
-) -> Iterator[Frames]:
-    """The samples (n, C) of a file, in blocks, whose share of its bytes is told as read."""
-    size, whole = recording.path.stat().st_size, recording.promised * rate
-    read = counted = 0
-    for block in recording.resampled(rate, channels, config.channel, _FRAMES):
-        yield block
-        read += len(block) * recording.sample_rate
-        now = size * min(read, whole) // max(whole, 1)
-        count(now - counted)
-        counted = now
-    count(size - counted)  # of a file whose length no header says
-
-
-def _conversions(
-    recording: SoundReader, rate: int, channels: int, config: DataConfig
-) -> Counter[tuple[str, str]]:
-    """In what a recording is brought to another form."""
-    made = list[str]()
-    if recording.sample_rate != rate:
-        made.append(f"resampled from {recording.sample_rate} Hz to {rate} Hz")
-    if recording.channels < channels:
-        made.append("mono, read into both channels")
-    if recording.channels > channels:
-        how = "mixed from" if config.channel == "mix" else "read by one of"
-        made.append(f"{how} {recording.channels} channels")
-    return Counter(("", each) for each in made)

@@ -20,8 +20,8 @@ from seqkit.data.codecs import (
     TextCodec,
     UnknownSymbolError,
 )
-from seqkit.data.encoders import SILENT
 from seqkit.data.sound import Frames, Wave, reader, writer
+from seqkit.data.sound.encoder import SILENT
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.settings import check_type

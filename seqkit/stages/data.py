@@ -14,9 +14,9 @@ from seqkit.config import DataConfig, TrainConfig
 from seqkit.data.codecs import SoundCodec, Spectral, UnknownSymbolError
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Folders, Source
-from seqkit.data.encoders import SHORTEST, SILENT
 from seqkit.data.load import Known, find, load_corpus, require_cut
 from seqkit.data.sound import Wave, centred
+from seqkit.data.sound.encoder import SHORTEST, SILENT
 from seqkit.data.sound.part import paths, wave_without_silence, without_silence
 from seqkit.data.sound.reader import SoundReader
 from seqkit.evaluation.recording import Recording
