@@ -116,8 +116,8 @@ class Interrupts:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.received is None:
+            self._insisting_from = time.monotonic() + _BOUNCE  # first: another may come meanwhile
             self.received = signal.Signals(number)
-            self._insisting_from = time.monotonic() + _BOUNCE
             if self._at_once:
                 raise KeyboardInterrupt
         elif time.monotonic() >= self._insisting_from:

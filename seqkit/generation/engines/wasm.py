@@ -9,12 +9,13 @@ has several symbols, what one adds to the gates and to what the next ones are wr
 8 bits, the former as two factors, and step.c makes tables of both.
 """
 
+import _thread
 import itertools
 import weakref
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib import resources
+from queue import SimpleQueue
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -97,12 +98,7 @@ class WasmEngine:
 
     def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine. The next block is made on another core while one is made into sound."""
-        blocks = self._blocks(drawing)
-        with ThreadPoolExecutor(1) as thread:
-            coming = thread.submit(next, blocks, None)
-            while (block := coming.result()) is not None:
-                coming = thread.submit(next, blocks, None)
-                yield block
+        return _made_ahead(self._blocks(drawing))
 
     def _blocks(self, drawing: Drawing) -> Iterator[Integers]:
         symbols, sampling, places = drawing.symbols, drawing.sampling, self._hold(drawing.state)
@@ -168,6 +164,37 @@ class WasmEngine:
     def _read(self, place: int, count: int, kind: str = "<f4") -> npt.NDArray[Any]:
         end = place + count * np.dtype(kind).itemsize
         return np.frombuffer(self._exports["memory"].read(self._store, place, end), kind)
+
+
+def _made_ahead(blocks: Iterator[Integers]) -> Iterator[Integers]:
+    """Hand on blocks, the next of which is made by another thread meanwhile.
+
+    Locks written in Python, those of `concurrent.futures` too, stay locked if a Ctrl-C comes as one
+    is taken, and both threads wait for ever. A SimpleQueue has none.
+    """
+    asked, made = SimpleQueue[bool](), SimpleQueue[Integers | BaseException]()
+
+    def make() -> None:
+        try:
+            while asked.get():
+                made.put(next(blocks))
+            raise StopIteration
+        except BaseException as error:
+            made.put(error)
+
+    asked.put(True)
+    _thread.start_new_thread(make, ())
+    block: Integers | BaseException | None = None
+    try:
+        while not isinstance(block := made.get(), BaseException):
+            asked.put(True)
+            yield block
+        if not isinstance(block, StopIteration):
+            raise block
+    finally:
+        asked.put(False)
+        while not isinstance(block, BaseException):  # the engine is used until then
+            block = made.get()
 
 
 def program(relaxed: bool) -> bytes:

@@ -19,7 +19,7 @@ from seqkit.generation.engines.wasm import WasmEngine
 from seqkit.generation.sampler import Drawing, Sampling
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import uniforms
-from tests.conftest import environment
+from tests.conftest import completed, environment
 from tests.generation.engines.networks import (
     RULES,
     check_draws,
@@ -142,6 +142,32 @@ def test_a_sample_that_is_given_up_leaves_the_engine_to_the_next_one() -> None:
     assert np.array_equal(next(given_up), whole[0])
     del given_up  # while the next block is made
     assert np.array_equal([*engine.sample(drawing)], whole)
+
+
+INTERRUPTED = """
+import itertools, signal
+import numpy as np
+from seqkit.generation.engines.wasm import WasmEngine
+from seqkit.generation.sampler import Drawing, Sampling
+from tests.generation.engines.networks import network
+
+model, first = network(1, 16, 5), np.zeros(1, np.int64)
+engine, draws = WasmEngine(model, 5), itertools.repeat(np.full((8, 1), 0.5))
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+for delay in np.random.default_rng(1).uniform(1e-4, 2e-3, 1500):
+    blocks = engine.sample(Drawing(first, model.zero_state(1), draws, Sampling(), first))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        for block in blocks:
+            pass
+    except KeyboardInterrupt:
+        del blocks
+"""
+
+
+def test_a_ctrl_c_at_any_moment_ends_a_sample() -> None:
+    done = completed([sys.executable, "-c", INTERRUPTED])
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("position", [0, 3, 2**40 + 1])
