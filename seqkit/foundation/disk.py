@@ -23,8 +23,10 @@ _LEASE = 24 * 3600.0  # seconds
 def cache_dir() -> Path:
     """The folder for what can be fetched or made again: SEQKIT_CACHE_DIR, or the user's cache."""
     if chosen := os.environ.get("SEQKIT_CACHE_DIR"):
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        return Path(os.path.expanduser(chosen))  # noqa: PTH111 - Path's fails without a home
+    home = os.path.expanduser("~")  # noqa: PTH111
+    nowhere = Path(os.devnull)  # a file: who writes there is told to name another folder
+    base = os.environ.get("XDG_CACHE_HOME") or (nowhere if home == "~" else Path(home) / ".cache")
     return Path(base) / "seqkit"
 
 

@@ -284,7 +284,8 @@ def cached(made_of: Sequence[str], make: Callable[[], bytes]) -> bytes:
 def _cache_dir() -> Path:
     """Where machine code is kept: below SEQKIT_CACHE_DIR, or the user's cache."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("SEQKIT_CACHE_DIR") or Path(base) / "seqkit") / "kernels"
+    cache = Path(os.environ.get("SEQKIT_CACHE_DIR") or Path(base) / "seqkit").expanduser()
+    return cache / "kernels"
 
 
 @functools.cache

@@ -72,3 +72,14 @@ def test_the_cache_can_be_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "file"))
     with pytest.raises(OutputError, match="SEQKIT_CACHE_DIR"):
         disk.append(disk.cache_dir() / "x", "text")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SEQKIT_CACHE_DIR", "~/cache")  # as no shell has read it
+    assert disk.cache_dir() == tmp_path / "cache"
+
+
+def test_a_user_without_a_home_is_asked_for_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_CACHE_HOME", "SEQKIT_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    with pytest.raises(OutputError, match="name another folder for the cache with SEQ"):
+        disk.append(disk.cache_dir() / "x", "text")
