@@ -4,6 +4,8 @@ import dataclasses
 import secrets
 from typing import NamedTuple, TypedDict
 
+import numpy as np
+
 from seqkit.config import TEMPERATURE, ModelConfig, SampleConfig, SampleKeys, check_sample
 from seqkit.data.codecs import Codec, Spectral
 from seqkit.foundation.errors import ConfigError
@@ -68,6 +70,7 @@ def sample_keys(keys: GenerateKeys, streams: int) -> SampleKeys:
             meant = ": generate_many(STREAMS, …) makes several samples"
         raise ConfigError(f"{min(others)} is no argument of generate and stream{meant}")
     values = {name: value for name, value in keys.items() if value is not None}
+    values |= {name: own.item() for name, own in values.items() if isinstance(own, np.generic)}
     check_type("sample", values.get("sample", SampleConfig()), SampleConfig)
     asked = SampleKeys(**values, streams=streams)  # type: ignore[arg-type]
     check_sample(asked)

@@ -55,7 +55,9 @@ def test_text_is_the_very_text_of_the_command(text: Model[Any], trained: Path, r
     keys: dict[str, Any] = {"length": 90, "seed": 5, "temperature": 0.7, "top_k": 9}
     made = text.generate("a let", **keys)
     assert made == command.out.decode()
-    pieces = list(text.stream("a let", **keys))
+    numbers: dict[str, Any] = {name: np.asarray(value)[()] for name, value in keys.items()}
+    numbers["temperature"] = np.float32(0.7)
+    pieces = list(text.stream("a let", **numbers))  # of NumPy
     assert "".join(pieces) == made
     assert len(pieces) > 2
     assert pieces[0] == "a let"
