@@ -123,6 +123,9 @@ def instead_of_a_run(path: Path) -> str:
     """What there is in the place of a run, and what to do."""
     if not path.is_dir():
         return "no such folder: give the folder of a run"
+    for folder in (path, path / FOLDER):
+        if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
+            return f"{folder} cannot be read: permission denied"
     return _runs_in(path) or "no run in this folder: give the folder of a run"
 
 

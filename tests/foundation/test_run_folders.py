@@ -34,3 +34,12 @@ def test_runs_are_found_by_a_glob_and_below_it(trained: Path, tmp_path: Path) ->
         ):
             refuses(tmp_path)
     assert find_checkpoint(found[0]) == RunFiles(found[0]).checkpoint("best")
+
+
+def test_a_folder_that_is_closed_is_not_said_to_hold_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda place, mode: place != tmp_path / "checkpoints")
+    (tmp_path / "checkpoints").mkdir()
+    with pytest.raises(CheckpointError, match="checkpoints cannot be read: permission denied"):
+        require_run(tmp_path)
