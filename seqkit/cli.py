@@ -84,6 +84,7 @@ def entry() -> NoReturn:
 
 def _main(arguments: list[str]) -> int:
     options, others = _parser().parse_known_intermixed_args(arguments)
+    others += [word for word in options.words if word.startswith("-")]  # those with blanks
     if others:
         raise ConfigError(_unknown_option(others[0], arguments))
     asks = options.help or "help" in options.words

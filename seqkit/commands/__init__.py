@@ -178,6 +178,8 @@ def refuse_unknown(word: str) -> None:
             raise ConfigError(f"{word}: that command is gone: {dropped.COMMANDS[word]}")
         if os.path.lexists(word):
             raise ConfigError(f"{word} is no command: {KEYED}")
+        if word in dict(options()):
+            raise ConfigError(f"{word} is a key: give {word}=VALUE, without blanks around =")
         names = list(COMMANDS)
         there = f"There are: {', '.join(names)}"
         raise ConfigError(f"unknown command {word}{nearest(word, names)} {there}")

@@ -36,7 +36,7 @@ def free_files(
     if asked is None or asked == "-":
         return []
     out = Path(asked)
-    if not out.name:
+    if not out.name or asked.endswith("/"):
         raise ConfigError(f"out={asked}: give the name of a file")
     files, names = numbered(out, streams), [name for name in read if name]
     for file in files:

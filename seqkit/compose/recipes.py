@@ -6,6 +6,7 @@ itself: that state is put back.
 
 import contextlib
 import dataclasses
+import shlex
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -96,8 +97,12 @@ def composed(recipe: str, values: Mapping[str, object], config_dirs: Sequence[Pa
 def _check_named(name: str, recipes: Mapping[str, Path], place: str = "") -> None:
     """Raise ConfigError, which begins with the place, where no recipe has the name."""
     if name not in recipes:
+        file, hint = Path(name), nearest(name, [*recipes])
+        if file.suffix == ".yaml":
+            given = shlex.join(["--config-dir", str(file.parent), f"recipe={file.stem}"])
+            hint = f": of a file give folder and name: {given}."
         there = f"There are: {', '.join(recipes)}"
-        raise ConfigError(f"{place}no recipe named {name}{nearest(name, [*recipes])} {there}")
+        raise ConfigError(f"{place}no recipe named {name}{hint} {there}")
 
 
 @contextlib.contextmanager

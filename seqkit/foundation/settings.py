@@ -11,6 +11,7 @@ from dataclasses import field
 from typing import Any
 
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.wording import first_of
 
 _LARGEST = 2**31 - 1  # of integers that have no bound of their own
 
@@ -153,7 +154,7 @@ def _check_range(name: str, value: Any, bounds: Any) -> None:
     if value is None:
         return
     if bounds["choices"] and value not in bounds["choices"]:
-        raise ConfigError(f"{name}={value}: choose one of {', '.join(bounds['choices'])}")
+        raise ConfigError(f"{name}={_cut(value)}: choose one of {', '.join(bounds['choices'])}")
     real = isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral)
     if real and not math.isfinite(value):
         raise ConfigError(f"{name}={value}: give a finite number")
@@ -169,7 +170,10 @@ def _check_range(name: str, value: Any, bounds: Any) -> None:
 
 
 def nearest(name: str, names: list[str]) -> str:
-    """A hint at the name that was probably meant, or nothing."""
+    """A hint at the name that was probably meant, or nothing; all names are in small letters."""
+    name = name.lower()
+    if inside := [known for known in names if known.startswith(f"{name}.")]:
+        return f": it is a group of keys: {first_of(inside)}."
     begun = f"_{name}" if len(name) > 2 else f"_{name}_"  # a word, or how one begins
     within = [known for known in names if begun in f"_{known.rpartition('.')[2]}_"]
     within.sort(key=lambda known: len(known.rpartition(".")[2]))  # the name itself, or most of it
