@@ -143,9 +143,9 @@ def check(config: Config) -> None:
     check_model(config.model)
     check_train(config.train)
     split = config.data.split
-    adds_up = abs(sum(split) - 1) <= 1e-6  # no sum with NaN or infinity does
-    if len(split) != 3 or min(split) < 0 or split[0] == 0 or not adds_up:
+    shares = len(split) == 3 and split[0] > 0 and all(0 <= share <= 1 for share in split)
+    if not shares or abs(sum(split) - 1) > 1e-6:
         raise ConfigError(
-            f"data.split={split}: give three fractions for training, validation and test that "
-            "add up to 1, the first above 0, as in data.split=0.9,0.1,0"
+            f"data.split={str(split)[:80]}: give three fractions for training, validation and test "
+            "that add up to 1, the first above 0, as in data.split=0.9,0.1,0"
         )

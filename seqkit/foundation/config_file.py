@@ -11,7 +11,7 @@ from typing import Any
 
 from seqkit.config import Config, ModelConfig, check, options
 from seqkit.foundation import dropped
-from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.errors import ConfigError, UnreadableError
 from seqkit.foundation.settings import check_section, nearest
 
 _LONGEST = 60  # characters of an unknown key
@@ -28,19 +28,19 @@ def from_values(saved: Mapping[str, Any], file: str) -> Config:
     """The config that a checkpoint holds, of this version or an older one.
 
     Raises:
-        ConfigError: it is none; the message begins with `file`.
+        UnreadableError: it is none; the message begins with `file`.
     """
     try:
         config = Config()
         fill(config, saved, passed_over=True)
         check(config)
     except ConfigError as error:
-        raise ConfigError(f"{file}: {error}") from error
+        raise UnreadableError(f"{file}: {error}") from error
     return config
 
 
 def network_from(saved: object) -> ModelConfig:
-    """The network's keys that a checkpoint holds. Raises ConfigError as `from_values` does."""
+    """The network's keys that a checkpoint holds. Raises ConfigError: they are none."""
     model = ModelConfig()
     fill(model, saved, passed_over=True, prefix="model.")
     check_section(model, "model.")

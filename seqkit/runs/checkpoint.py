@@ -79,10 +79,7 @@ class Checkpoint:
     @functools.cached_property
     def settings(self) -> Config:
         """The settings of its training. Raises UnreadableError: this seqkit has others."""
-        try:
-            return from_values(self.config, str(self.file))
-        except ConfigError as error:
-            raise UnreadableError(str(error)) from error
+        return from_values(self.config, str(self.file))
 
     @property
     def sampling(self) -> Sampling:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from seqkit.config import Config, DataConfig
 from seqkit.foundation.config_file import from_values, network_from, to_yaml
-from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.errors import ConfigError, UnreadableError
 
 FILE = "runs/a/config.yaml"
 TEXT = st.text(
@@ -57,11 +57,13 @@ def test_a_dropped_key_that_changed_the_network_is_not_passed_over() -> None:
         (b"seed: -1", "seed=-1: give a value of at least 0"),
         (b"optimizer: {lr: .nan}", "optimizer.lr=nan: give a finite number"),
         (b"data: {split: [1, 1, 1]}", "add up to 1"),
+        (b"data: {split: [1%s, 0, 0]}" % (b"0" * 400), "add up to 1"),
+        (b"part: %s" % (b"p" * 999), "part=" + "p" * 80 + "…: choose one of"),
         (b"resume: perhaps", "choose one of never, auto, force"),
     ],
 )  # fmt: skip
 def test_what_is_no_config_is_named(content: bytes, said: str) -> None:
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(UnreadableError) as caught:
         from_values(yaml.safe_load(content), FILE)
     message = str(caught.value)
     assert message.startswith(FILE)
