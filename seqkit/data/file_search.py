@@ -4,6 +4,7 @@ Nothing is left out in silence: what was taken is counted, and what was not by i
 """
 
 import os
+import shlex
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -103,7 +104,7 @@ class Search:
             if not is_folder(path):
                 yield number, path
             elif is_run(path):
-                advice = f"doctor run_dir={path} says how it went"
+                advice = f"doctor {shlex.quote(f'run_dir={path}')} says how it went"
                 raise DataError(f"{path}: what a training left, no data: {advice}")
             else:
                 yield from ((number, file) for file in self._below(path))

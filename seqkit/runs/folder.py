@@ -7,8 +7,10 @@ process. A file system may have none, and on a network one may count on its own 
 import contextlib
 import dataclasses
 import fcntl
+import itertools
 import json
 import os
+import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,9 +81,10 @@ class RunFolder(RunFiles):
                     "overwrite=true replaces it"
                 )
         elif others := self._others():
+            free = next(path for path in _numbered(self.path / "run") if not path.exists())
             raise OutputError(
                 f"run_dir={self.path}: this folder holds other things ({first_of(others)}): give a "
-                f"new or an empty one, such as run_dir={self.path / 'run'}"
+                f"new or an empty one, such as {shlex.quote(f'run_dir={free}')}"
             )
 
     def _others(self) -> list[str]:
@@ -197,11 +200,13 @@ class RunFolder(RunFiles):
 
 def make_numbered(base: Path) -> Path:
     """Make the folder `base`, or the first of base_2, base_3 … that is free. Raises OutputError."""
-    path, number = base, 1
-    while not disk.make_folder(path):
-        number += 1
-        path = base.with_name(f"{base.name}_{number}")
-    return path
+    return next(path for path in _numbered(base) if disk.make_folder(path))
+
+
+def _numbered(base: Path) -> Iterator[Path]:
+    """The folders base, base_2, base_3 …"""
+    yield base
+    yield from (base.with_name(f"{base.name}_{number}") for number in itertools.count(2))
 
 
 def take_lock(file: Path) -> int:

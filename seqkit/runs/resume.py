@@ -1,5 +1,6 @@
 """What a run goes on from: its newest state and its settings."""
 
+import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -41,7 +42,8 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
             notice(f"{reason}; going on from {file.name}")
         return saved
     best = files.checkpoint("best")
-    instead = f"with another run_dir, init_from={best} begins with its best weights"
+    begin = shlex.quote(f"init_from={best}")
+    instead = f"with another run_dir, {begin} begins with its best weights"
     raise CheckpointError(
         f"the run cannot go on: {'; '.join(reasons)}: {instead if peek(best) else 'train anew'}"
     )
@@ -56,7 +58,7 @@ def _require_kept(saved: Checkpoint) -> None:
         if value != usual and (value or usual):
             raise UnreadableError(
                 f"{saved.file}: it learned with {name}, which is gone: {dropped.KEYS[name]}; a new "
-                f"run begins with its weights by init_from={saved.file}"
+                f"run begins with its weights by {shlex.quote(f'init_from={saved.file}')}"
             )
 
 

@@ -5,6 +5,7 @@ changes one.
 """
 
 import contextlib
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -217,7 +218,7 @@ def allowed(config: Config, saved: Checkpoint, changed: Sequence[str]) -> str | 
         return differs
     forced = "" if fixed else ", or give resume=force"
     new = not any(_shapes_network(name) or name == "init_from" for name in changed)
-    forced += f", or a new run init_from={config.run_dir}" * new
+    forced += f", or begin a new run with {shlex.quote(f'init_from={config.run_dir}')}" * new
     raise ConfigError(f"{differs}. Leave it as it was{forced}")
 
 

@@ -61,7 +61,7 @@ def test_what_says_when_to_stop_or_how_to_show_may_be_given(
     [
         (
             "optimizer.lr=0.5",
-            "optimizer.lr. Leave it as it was, or give resume=force, or a new run init_from=",
+            "optimizer.lr. Leave it as it was, or give resume=force, or begin a new run with init",
         ),
         ("seed=9", "seed. Leave"),
         ("init_from=shakespeare", "init_from. Leave it as it was\n"),
@@ -113,7 +113,7 @@ def test_other_data_are_refused(run: Run, text_file: Path, tmp_path: Path) -> No
     assert "the data itself" in run.fails(2, folder, "resume=auto", "train.max_steps=5")
     for key in ("data.unknown=skip", "train.batch_size=3", "train.max_steps=5"):
         refused = run.fails(2, folder, "resume=force", key)
-        assert "Leave it as it was, or a new run init_from=" in refused
+        assert "Leave it as it was, or begin a new run with init_from=" in refused
     text_file.write_text(SENTENCE * 40 + "Ж")
     said = run.fails(3, folder, "resume=auto", "train.max_steps=5")
     assert "is not what the run learns from" in said

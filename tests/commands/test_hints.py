@@ -72,7 +72,8 @@ HINTS = [
     ("doctor recipe=wav_generation data.path=stereo.wav data.channels=2", GIVEN),
     ("doctor data.path=text.txt data.document=%%", "give (line)", r"data.document=\1"),
     ("{tiny} data.path=text.txt run_dir={run}", "(resume=auto)", r"-recipe -data.path \1"),
-    ("{tiny} data.path=text.txt run_dir=held", "such as (run_dir=.*)"),
+    ("{tiny} data.path=text.txt 'run_dir=held by'", "such as ('run_dir=.*')"),
+    ("generate '--prompt=the rain' checkpoint={run}", "give ('prompt=.*?')"),
     ("{tiny} data.path=text.txt checkpoint={run}", "did you mean (init_from=.*?),",
      r"-checkpoint \1"),
     ("{tiny} data.path=text.txt data.split=1,1,1", "as in (data.split=.*)"),
@@ -92,7 +93,7 @@ HINTS = [
 def place(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what people bring; the run `sgd` learned with a key that is gone."""
     folder = tmp_path_factory.mktemp("hints")
-    for name in ("folder", "broken", "held", "nested/one"):
+    for name in ("folder", "broken", "held by/run", "nested/one"):
         (folder / name).mkdir(parents=True)
         (folder / name / "a.txt").write_text(SENTENCE * 40)
         (folder / name / "b.txt").write_text(SENTENCE[::-1] * 40)
@@ -134,7 +135,7 @@ def test_what_a_message_recommends_does_what_it_says(
     line, pattern, done = (
         re.sub("|".join(names), lambda name: names[name[0]], part) for part in (*hint, r"\1")[:3]
     )
-    words = line.split()
+    words = shlex.split(line)
     first = run(*words)
     lines = (first.out.decode() + first.err).splitlines()
     found = [match for said in lines if (match := re.search(pattern, said))]
