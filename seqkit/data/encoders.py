@@ -34,7 +34,13 @@ RETURNS = "tr -d '\\r' takes those of Windows out, tr '\\r' '\\n' replaces those
 """What to do about carriage returns."""
 _NULS, _MANY = 0.1, 32  # of all bytes, and in all
 _MARK = "\ufeff"  # of the byte order
-_OTHERS = " (Western European), cp1251 (Russian), gb18030 (Chinese) …"
+_OLDER = (
+    "cp1252", "cp1250", "cp1251", "koi8-r", "cp437", "macintosh", "shift-jis", "euc-jp", "euc-kr",
+    "big5", "gb18030",
+)  # fmt: skip
+"""Encodings of old files, by names that iconv knows, too."""
+_BEFORE, _SHOWN = 6, 16  # bytes before the first that is another's, and characters, that are shown
+_TAIL = 64  # bytes, far more than happen to be UTF-8
 _CUT = ("unexpected end of data", "truncated data")  # as Python says of half a character
 _ANY_FILE = "a new training reads any file with data.kind=bytes"
 
@@ -66,24 +72,26 @@ def _text_blocks(file: Path, config: DataConfig, count: Watch) -> Iterator[str]:
         # error.object is what the decoder had kept and the newest block: it ends where we read to.
         offset = read - len(error.object) + error.start
         reason = f"byte {offset} (0x{error.object[error.start]:02x}) is not {encoding}"
-        hint = _advice(file)
-        if error.reason in _CUT:
-            hint = f"it ends within a character: `{_converted(file, encoding, '-c ')}`"
+        hint = _advice(file) or _of_other(file, encoding, error)
         raise BadFileError(file, reason, hint) from error
     except UnicodeError as error:
-        raise BadFileError(file, f"not {encoding} ({error})", _advice(file)) from error
+        hint = _advice(file) or _ANY_FILE
+        raise BadFileError(file, f"not {encoding} ({error})", hint) from error
 
 
 def check_plain(file: Path, begin: bytes, encoding: str) -> None:
     """Raise BadFileError for what may happen to be text, too, but is meant to be something else.
 
-    That is sound (silence is text), documents, playlists, and UTF-8, UTF-16 or UTF-32 that is
-    read otherwise. `begin` is how the file begins.
+    That is sound (silence is text), documents, playlists, and UTF-8, UTF-16, UTF-32 or ISO-2022
+    that is read otherwise. `begin` is how the file begins.
     """
     wide = files.wide_encoding(begin)
     is_sound = b"\0" in begin and reader.is_sound(file)
     name = encodings.lookup(encoding).name
-    as_told = name.startswith(wide) or wide == f"{name}-le"
+    as_told = not wide or name.startswith(encodings.lookup(wide).name) or wide == f"{name}-le"
+    if wide.startswith("utf") and _ends_in_utf8(file):
+        hint = "two programs wrote it: take it apart, or write it anew with one"
+        raise BadFileError(file, f"it begins in {wide.upper()} and ends in UTF-8", hint)
     if not wide and files.is_utf8(begin, name):
         raise BadFileError(file, f"not {encoding} text", _encoded(file, "utf-8"))
     if files.meant(begin) or is_sound or not as_told or (not wide and _is_binary(begin)):
@@ -95,8 +103,16 @@ def _is_binary(begin: bytes) -> bool:
     return begin.count(0) > max(_NULS * len(begin), _MANY)
 
 
+def _ends_in_utf8(file: Path) -> bool:
+    """Whether the end of a file is UTF-8, without the NULs that UTF-16 and UTF-32 have."""
+    with file.open("rb") as stream:
+        stream.seek(-min(_TAIL, stream.seek(0, io.SEEK_END)), io.SEEK_END)
+        end = stream.read().lstrip(bytes(range(0x80, 0xC0)))  # a character that was cut
+    return b"\0" not in end and files.is_utf8(end, "utf-16")
+
+
 def _advice(file: Path) -> str:
-    """What to do about a file that is not in the encoding."""
+    """What to do about a file that is no text in the encoding; empty if that is not known."""
     begin = head(file)
     if what := files.meant(begin):
         return f"it is {what}"
@@ -104,9 +120,30 @@ def _advice(file: Path) -> str:
         return _encoded(file, wide)
     if reader.is_sound(file):
         return f"it is sound: {SOUND_HINT}"
-    if _is_binary(begin):
-        return f"many of its bytes are NUL: {_ANY_FILE}"
-    return f"{_encoded(file, 'cp1252', _OTHERS)}; save a document as plain text; {_ANY_FILE}"
+    return f"many of its bytes are NUL: {_ANY_FILE}" if _is_binary(begin) else ""
+
+
+def _of_other(file: Path, encoding: str, error: UnicodeDecodeError) -> str:
+    """What to do about a byte that is not in the encoding: show how it reads in older ones."""
+    is_utf8 = encodings.lookup(encoding).name.startswith("utf-8")
+    content, place, is_cut = error.object, error.start, error.reason in _CUT
+    if is_cut or (is_utf8 and not content[:place].isascii()):
+        why = "it ends within a character" if is_cut else f"what stands before it is {encoding}"
+        return f"{why}: `{_converted(file, encoding, '-c ')}` drops what is not {encoding}"
+    begin = content[max(place - _BEFORE, 0) :][: files.HEAD]
+    seen = {name: _seen(begin, name) for name in _OLDER if name != encoding}
+    read = ", ".join(f"{name} («{text}»)" for name, text in seen.items() if text)
+    convert = f"if all files are in it, else convert this one: `{_converted(file, 'ENCODING')}`"
+    hint = f"give the encoding in which it reads right, data.encoding={read}, {convert}; "
+    return f"{hint if read else ''}save a document as plain text; {_ANY_FILE}"
+
+
+def _seen(begin: bytes, encoding: str) -> str:
+    """How bytes read in an encoding, in a few characters; empty where that is no text."""
+    with contextlib.suppress(UnicodeError):
+        text = encodings.getincrementaldecoder(encoding)().decode(begin)[:_SHOWN]
+        return shown if (shown := " ".join(text.split())).isprintable() else ""
+    return ""
 
 
 def _converted(file: Path, encoding: str, option: str = "") -> str:
@@ -115,12 +152,11 @@ def _converted(file: Path, encoding: str, option: str = "") -> str:
     return f"iconv {option}-f {name} -t utf-8 {shlex.quote(str(file))} > NEW.txt"
 
 
-def _encoded(file: Path, encoding: str, others: str = "") -> str:
+def _encoded(file: Path, encoding: str) -> str:
     """How to read a file that is in another encoding, which other files may not be in."""
-    convert = f"`{_converted(file, encoding)}`"
-    all_files = f"give data.encoding={encoding}{others} if all files are in it"
-    known = "" if others else f"it looks like text in {encoding.upper()}: "
-    return f"{known}{all_files}, else convert this one: {convert}"
+    known, convert = f"it looks like text in {encoding.upper()}", _converted(file, encoding)
+    all_files = f"give data.encoding={encoding} if all files are in it"
+    return f"{known}: {all_files}, else convert this one: `{convert}`"
 
 
 def pieces_of(file: Path, kind: str, config: DataConfig, count: Watch) -> Iterator[str | bytes]:

@@ -43,6 +43,7 @@ _BEGINNINGS = {
     b"#EXTM3U": _PLAYLIST,
     b"[playlist]": _PLAYLIST,
     b"version https://git-lfs.github.com/": _POINTER,
+    b"/annex/objects/": "a pointer of git-annex: `git annex get` fetches the file itself",
     b"%PDF-": _DOCUMENT,
     b"{\\rtf": _DOCUMENT,
     b"%!PS": _DOCUMENT,
@@ -93,9 +94,9 @@ def _meant(path: Path) -> str:
     if {*"*?[,"} & {*str(path)}:
         each = "of several files give data.path for each, or their folder and data.pattern"
         return f"{each}; a path is one file's or folder's, commas and quotes in it included"
-    names = sorted({file.name for file in path.parent.glob("*")} - {path.name})
-    near = difflib.get_close_matches(path.name, names, n=1)
-    return f"did you mean {path.parent / near[0]}?" if near else ""
+    names = {file.stem: file for file in sorted(path.parent.glob("*")) if file != path}
+    near = difflib.get_close_matches(path.stem, names, n=1)
+    return f"did you mean {names[near[0]]}?" if near else ""
 
 
 def head(file: Path) -> bytes:
@@ -154,15 +155,20 @@ def meant(begin: bytes) -> str:
 
 
 def wide_encoding(begin: bytes) -> str:
-    """The encoding of text in UTF-16 or UTF-32; empty for all else.
+    """The encoding of text in UTF-16, UTF-32 or ISO-2022; empty for all else.
 
-    It begins with a mark; or of every four bytes two are NUL; or every second byte, or nearly, is
-    one that text in other encodings has not, as the NULs of Latin letters in UTF-16.
+    It begins with a mark; or it switches to Japanese or Korean; or of every four bytes two are NUL;
+    or every second byte, or nearly, is one that text in other encodings has not, as the NULs of
+    Latin letters in UTF-16.
     """
     if begin.startswith(_UTF32_MARKS):  # the one of little end begins with that of UTF-16
         return "utf-32"
     if begin.startswith(_UTF16_MARKS):
         return "utf-16"
+    if b"\x1b$)C" in begin:
+        return "iso-2022-kr"
+    if b"\x1b$B" in begin or b"\x1b$@" in begin:
+        return "iso-2022-jp"
     for first, next_, encoding in ((3, 2, "utf-32-le"), (0, 1, "utf-32-be")):
         high, low = begin[first::4] + begin[next_::4], begin[3 - first :: 4]
         if 0 not in low and high.count(0) > max(_MOST * len(high), _FEW):

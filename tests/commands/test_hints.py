@@ -56,6 +56,8 @@ HINTS = [
     ("compare runs=none", r"as in (runs='.*?')"),
     ("compare runs={run} runs={sound}", "give their folder", "-runs runs={run}/.."),
     ("doctor data.path=latin.txt", r"(data.encoding=\w+)"),
+    ("doctor data.path=koi8.txt", r"(koi8-r) \(«Ночь", r"data.encoding=\1"),
+    ("doctor data.path=koi8.txt data.encoding=shift-jis", r"(koi8-r) \(«", r"data.encoding=\1"),
     ("doctor data.path=wide.txt", GIVEN),
     ("doctor data.path=mark.txt", GIVEN),
     ("doctor data.path=broken", "; (data.on_bad_file=skip)"),
@@ -105,6 +107,7 @@ def place(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "rare.txt").write_text("жрнпс" * 4000 + "".join(map(chr, range(0x3041, 0x3081))))
     for name, encoding in (("latin", "latin-1"), ("wide", "utf-16-le")):
         (folder / f"{name}.txt").write_text("Wär ich ein Vöglein\n" * 99, encoding=encoding)
+    (folder / "koi8.txt").write_text("Ночь, улица, фонарь\n" * 99, encoding="koi8-r")
     (folder / "mark.txt").write_text(SENTENCE * 40, encoding="utf-16")
     noise = np.random.default_rng(0).laplace(0, 0.1, (12 * 8000, 2)).clip(-0.9, 0.9)
     silent = np.concatenate([noise, np.zeros((20 * 8000, 2))])

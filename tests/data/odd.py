@@ -334,9 +334,31 @@ FILES = (
         0,
         "a CR",
     ),
+    refused("koi8.txt", lambda: ("Мороз и солнце\n" * 200).encode("koi8-r"), "koi8-r («Мороз и"),
+    refused("dos_box.txt", lambda: TEXT.encode("cp437"), "cp437 («0. Wär ich"),
+    refused("mac.txt", lambda: TEXT.encode("mac-roman"), "macintosh («0. Wär ich"),
+    refused("korean.txt", lambda: ("안녕하세요\n" * 200).encode("euc-kr"), "euc-kr («안녕하세요 "),
+    refused(
+        "mail.txt", lambda: ("古池や\n" * 200).encode("iso2022_jp"), "data.encoding=iso-2022-jp"
+    ),
+    refused("appended.txt", lambda: TEXT.encode("utf-16") + TEXT.encode(), "ends in UTF-8"),
+    refused("surrogates.txt", lambda: TEXT.encode() + b"\xed\xa0\xbd\n" + b"x" * 99, "iconv -c"),
+    Odd(
+        "joined.txt", lambda: 2 * TEXT.encode("utf-8-sig"), 0, "1 character cannot be seen (U+FEFF)"
+    ),
+    Odd("copied.txt", lambda: TEXT.replace(" ", "\u200b ").encode(), 0, "cannot be seen (U+200B)"),
+    Odd("lossy.txt", lambda: TEXT.replace("ä", "\ufffd").encode(), 0, "U+FFFD stands 400 times"),
+    refused("annex.txt", lambda: b"/annex/objects/SHA256E-s9--4d7a.txt\n", "git annex get"),
+    refused("annex.wav", lambda: b"/annex/objects/SHA256E-s9--4d7a.wav\n", "git annex get"),
+    refused("denied.txt", lambda: b"<Error><Code>AccessDenied</Code></Error>", "AccessDenied"),
     refused("half_latin.txt", lambda: TEXT.encode() + TEXT.encode("latin-1"), "byte 37494"),
     refused("half_pair.txt", lambda: TEXT.encode() + b"\xed\xa0\x80", "byte 37490"),
-    Odd("zeros_after.txt", lambda: TEXT.encode() + bytes(4096), 0, "4,096 characters are NUL"),
+    Odd(
+        "zeros_after.txt",
+        lambda: TEXT.encode() + bytes(4096),
+        0,
+        "4096 characters cannot be seen (U+0000)",
+    ),
     refused("cut.w64", lambda: written("W64")[:200_000], "truncated: the header promises"),
     refused("cut.au", lambda: written("AU")[:200_000], "truncated: the header promises"),
     refused("cut.caf", lambda: written("CAF")[:200_000], "truncated: the header promises"),
