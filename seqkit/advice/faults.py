@@ -13,7 +13,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.encoders import RETURNS
 from seqkit.data.sound.part import without_silence
 from seqkit.foundation.errors import DataError
-from seqkit.foundation.wording import counted, duration, percent
+from seqkit.foundation.wording import counted, duration, first_of, percent
 from seqkit.symbols import Integers
 
 CONSTANT = "the content is one symbol, again and again: there is nothing to learn from it"
@@ -24,6 +24,9 @@ _RARE, _KNOWN, _LOST = 0.5, 0.9, 0.02  # of the vocabulary, and of all symbols
 _QUIET = 0.03  # of full scale: the 256 levels of mu-law come to 95 within it
 _LEAST = 10.0  # seconds from which a model makes anything like it
 _SILENCE = 0.5
+_SHOWN = 40  # symbols
+_HIDDEN = {*map(chr, range(32)), *"\x7f\u00ad\u200b\u2060\ufeff"} - {*"\t\n\v\f\r"}
+"""Characters without a shape, which no spelling needs."""
 _SAMPLES = 1 << 16  # samples read at a time
 _LOWEST = -120.0  # decibels; what is quieter counts as this
 _TRIM = 40  # decibels, of `data.trim_silence`
@@ -65,9 +68,12 @@ def require_enough(
     if len(corpus.split(split)[0]) >= needed:
         return
     least, there = math.ceil(needed / split[0]), len(corpus.whole)
-    wanted, has = f"{least:,} symbols", f"{there:,} symbols"
-    if (codec := corpus.codec).kind == "audio":
+    codec, wanted, has = corpus.codec, f"{least:,} symbols", f"{there:,} symbols"
+    if codec.kind == "audio":
         wanted, has = f"{least / codec.symbol_rate:.2g} s", f"{there / codec.symbol_rate:.2g} s"
+    else:  # what a server said in place of the file is seen at a glance
+        cut = "" if len(corpus.whole.starts) == 1 else ", the ends of documents not counted"
+        has += f"{cut} ({codec.decode(corpus.whole.symbols[:_SHOWN])!r}{' …' * (there > _SHOWN)})"
     named = f"recipe={recipe}" if recipe else "this training"
     raise DataError(
         f"too little data: {has}, and {named} with train.sequence_length="
@@ -99,7 +105,9 @@ def text_faults(facts: Mapping[str, Any], kind: str, *, is_list: bool = False) -
     known = sum(n for name, n in counts.items() if name.isascii())  # by the model shakespeare
     helps = short and kind == "text" and known >= _KNOWN * symbols
     start = " or start with init_from=shakespeare:" if helps else ""
-    returns, nuls = counts.get("\r", 0), counts.get("\0", 0) if kind == "text" else 0
+    returns, replaced, unseen = counts.get("\r", 0), counts.get("\ufffd", 0), dict[str, int]()
+    if kind == "text":
+        unseen = {c: n for c, n in counts.items() if c in _HIDDEN}
     rare = [n for n in counts.values() if n < _FEW]
     most, lost = max(1, occurring - len(rare)), sum(rare) / symbols
     remedy, fewer = "give more of it", dict[str, Any]()
@@ -119,9 +127,15 @@ def text_faults(facts: Mapping[str, Any], kind: str, *, is_list: bool = False) -
             {"init_from": "shakespeare"} if helps else {},
         ),
         (
-            nuls,
-            f"{nuls:,} characters are NUL, as of a file that was cut off or is no text: take them "
-            "out, as with tr -d '\\0'",
+            unseen,
+            f"{counted(sum(unseen.values()), 'character')} cannot be seen "
+            f"({first_of([f'U+{ord(c):04X}' for c in unseen])}), and the model would learn them: "
+            "take them out",
+        ),
+        (
+            replaced,
+            f"U+FFFD stands {counted(replaced, 'time')} for a character that a conversion lost: "
+            "convert the original again, from the encoding that it is in",
         ),
         (
             returns,

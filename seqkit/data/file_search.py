@@ -19,7 +19,7 @@ from seqkit.data.files import SOUND_HINT, TEXT_HINT, BadFileError
 from seqkit.data.sound import reader
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.run_folders import is_run
-from seqkit.foundation.wording import composed
+from seqkit.foundation.wording import composed, first_of
 
 _HINTS = {"not sound": TEXT_HINT, "sound": SOUND_HINT}
 """Where nothing is taken, by the reason for which files are left out."""
@@ -90,7 +90,7 @@ class Search:
 
     def _unreadable(self) -> str:
         each = ((bad.file, bad.reason.removeprefix("cannot be read: ")) for bad in self.errors)
-        return "; ".join(f"{file} ({reason})" for file, reason in each)
+        return first_of([f"{file} ({reason})" for file, reason in each])
 
     def _refuse(self, error: BadFileError) -> None:
         """Leave a file out that cannot be read. Raises DataError where this is not asked for."""
