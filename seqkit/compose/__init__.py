@@ -55,7 +55,8 @@ def compose(arguments: Sequence[str], config_dirs: list[Path]) -> Config:
 
         config = composed(recipe, values, config_dirs)
         config.recipe = recipe
-    for key, value in (values | _free_text(given)).items():
+    replaced = dict.fromkeys(_kin(dict(given)))  # what the recipe has of them
+    for key, value in (replaced | values | _free_text(given)).items():
         schema.set_value(config, key, value)
     config.given = tuple(dict.fromkeys(key for key, _ in given))
     schema.check(config)
@@ -87,9 +88,8 @@ def with_given(stored: Config, asked: Config) -> Config:
     Raises ConfigError where the result cannot be trained.
     """
     by_the_clock, keys = stored.train.max_minutes > 0, asked.given
-    stored.given, replaced = keys, {key for kin in _KIN if {*kin} & {*keys} for key in kin}
-    values = schema.values_of(asked)
-    for name in {*keys, *replaced, *_OF_A_COMMAND}:
+    stored.given, values = keys, schema.values_of(asked)
+    for name in {*keys, *_kin(keys), *_OF_A_COMMAND}:
         schema.set_value(stored, name, values[name])
     if stored.train.max_minutes > 0 and not by_the_clock and "train.max_steps" not in keys:
         stored.train.max_steps = None
@@ -170,6 +170,11 @@ def _free_text(given: Iterable[tuple[str, str]]) -> dict[str, Any]:
             raise ConfigError("runs= is there twice: give their folder, or a glob: runs='runs/*'")
         values[key] = [*values.get(key, []), value] if key == _REPEATED else value
     return values
+
+
+def _kin(keys: Collection[str]) -> set[str]:
+    """Keys that are given, and those that they replace."""
+    return {key for kin in _KIN if {*kin} & {*keys} for key in kin}
 
 
 def _refuse_checkpoint(key: str, value: str) -> None:

@@ -32,6 +32,13 @@ def test_whole_numbers_may_be_written_as_powers_of_ten(given: str, steps: int) -
     assert composed(runs[0], []).optimizer.lr == 0.001
 
 
+def test_a_key_replaces_what_a_recipe_has_of_its_kin() -> None:
+    config = composed(["recipe=my_sound", "length=3"], [])
+    assert (config.length, config.seconds) == (3, None)
+    with pytest.raises(ConfigError, match="give length or seconds, not both"):
+        composed(["recipe=my_sound", "length=3", "seconds=3"], [])
+
+
 @pytest.mark.parametrize(
     ("argument", "said"),
     [
