@@ -65,18 +65,20 @@ def require_enough(
         DataError: with the least that it needs, and how much there is.
     """
     needed = -(-2 * train.sequence_length // (1 + len(corpus.readings)))
-    if len(corpus.split(split)[0]) >= needed:
+    if (training := len(corpus.split(split)[0])) >= needed:
         return
-    least, there = math.ceil(needed / split[0]), len(corpus.whole)
+    place, least, there = "", math.ceil(needed / split[0]), len(corpus.whole)
+    if there >= least:  # the parts are files
+        place, least, there = " in the training part", needed, training
     codec, wanted, has = corpus.codec, f"{least:,} symbols", f"{there:,} symbols"
     if codec.kind == "audio":
         wanted, has = f"{least / codec.symbol_rate:.2g} s", f"{there / codec.symbol_rate:.2g} s"
-    else:  # what a server said in place of the file is seen at a glance
+    elif not place:  # what a server said in place of the file is seen at a glance
         cut = "" if len(corpus.whole.starts) == 1 else ", the ends of documents not counted"
         has += f"{cut} ({codec.decode(corpus.whole.symbols[:_SHOWN])!r}{' …' * (there > _SHOWN)})"
     named = f"recipe={recipe}" if recipe else "this training"
     raise DataError(
-        f"too little data: {has}, and {named} with train.sequence_length="
+        f"too little data{place}: {has}, and {named} with train.sequence_length="
         f"{train.sequence_length} needs more: give at least {wanted}"
     )
 

@@ -99,6 +99,11 @@ REFUSED = [
     ("recipe=shakespeare data.path=none", 3, "none: cannot be read: no such file"),
     ("recipe=shakespeare data.path=empty.txt", 3, "empty"),
     ("recipe=shakespeare data.path=short.txt", 3, "give at least "),
+    (
+        "recipe=shakespeare data.path=text.txt data.test=*",
+        3,
+        "in the training part: 0 symbols, and",
+    ),
     ("recipe=shakespeare data.path=binary.txt", 3, "byte 3 (0xff) is not utf-8"),
     ("recipe=shakespeare data.path=text.txt data.document=%%", 3, "=%% cuts nothing in text.txt"),
     ("generate checkpoint=https://x.org/a.safetensors", 2, "download the file, and give its"),
