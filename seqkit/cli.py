@@ -156,6 +156,8 @@ def _run(command: str, words: list[str], config_dirs: list[Path], *, only_shown:
     for key in ignored:
         if said := dropped.OF_COMMANDS.get(f"{command} {key}"):
             raise ConfigError(f"{command} {key}=…: that is gone: {said}")
+        if command == "train":  # whose closing sample would fail by it, after hours
+            schema.set_value(config, key, schema.values_of(schema.Config())[key])
     if ignored:
         console.notice(f"{command} does not read {', '.join(ignored)}")
     with console.progress("seqkit: starting"):

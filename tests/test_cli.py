@@ -37,6 +37,16 @@ def test_keys_that_a_command_does_not_read_are_named(run: Run, tmp_path: Path) -
     assert "inspect does not read train.max_steps" in result.err
 
 
+def test_a_key_that_training_does_not_read_changes_nothing(
+    run: Run, tiny: list[str], tmp_path: Path
+) -> None:
+    words = ["train.max_steps=1", "length=9"]
+    plain = run.ok(*tiny, *words, f"run_dir={tmp_path / 'b'}").out
+    result = run.ok(*tiny, *words, "label=x", "until=e")
+    assert "train does not read label, until" in result.err
+    assert result.out == plain
+
+
 def test_the_composed_config_can_be_shown(run: Run) -> None:
     result = run("recipe=shakespeare", "model.hidden_size=77", "--cfg")
     assert "hidden_size: 77" in result.out.decode()
