@@ -41,6 +41,7 @@ _OLDER = (
 """Encodings of old files, by names that iconv knows, too."""
 _BEFORE, _SHOWN = 6, 16  # bytes before the first that is another's, and characters, that are shown
 _TAIL = 64  # bytes, far more than happen to be UTF-8
+_TWO = "two programs wrote it: take it apart, or write it anew with one"
 _CUT = ("unexpected end of data", "truncated data")  # as Python says of half a character
 _ANY_FILE = "a new training reads any file with data.kind=bytes"
 
@@ -66,6 +67,8 @@ def _text_blocks(file: Path, config: DataConfig, count: Watch) -> Iterator[str]:
         for block in blocks(file, count):
             read += len(block)
             text = ends.decode(block)
+            if "\ufffe" in text:  # the mark, read the other way round
+                raise BadFileError(file, "its byte order changes within it", _TWO)
             yield text.removeprefix(_MARK) if read == len(block) else text
         yield ends.decode(b"", final=True)
     except UnicodeDecodeError as error:
@@ -90,8 +93,7 @@ def check_plain(file: Path, begin: bytes, encoding: str) -> None:
     name = encodings.lookup(encoding).name
     as_told = not wide or name.startswith(encodings.lookup(wide).name) or wide == f"{name}-le"
     if wide.startswith("utf") and _ends_in_utf8(file):
-        hint = "two programs wrote it: take it apart, or write it anew with one"
-        raise BadFileError(file, f"it begins in {wide.upper()} and ends in UTF-8", hint)
+        raise BadFileError(file, f"it begins in {wide.upper()} and ends in UTF-8", _TWO)
     if not wide and files.is_utf8(begin, name):
         raise BadFileError(file, f"not {encoding} text", _encoded(file, "utf-8"))
     if files.meant(begin) or is_sound or not as_told or (not wide and _is_binary(begin)):

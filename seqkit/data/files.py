@@ -7,6 +7,7 @@ import codecs
 import difflib
 import hashlib
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +36,8 @@ _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
 _PLAYLIST = "a playlist: give data.path=FILE for each recording, or their folder"
 _POINTER = "a pointer of Git LFS: `git lfs pull` fetches the file itself"
+_ANNEX = "a pointer of git-annex: `git annex get` fetches the file itself"
+_ERROR = "an error of the server that it is from: download it again"
 _DOCUMENT = "a document: save its text as plain text"
 _PACKED = "a packed file, or a document: unpack it, or save its text as plain text"
 _OTHER = "a file of another program: save its text as plain text, or export its sound"
@@ -43,7 +46,7 @@ _BEGINNINGS = {
     b"#EXTM3U": _PLAYLIST,
     b"[playlist]": _PLAYLIST,
     b"version https://git-lfs.github.com/": _POINTER,
-    b"/annex/objects/": "a pointer of git-annex: `git annex get` fetches the file itself",
+    b"/annex/objects/": _ANNEX,
     b"%PDF-": _DOCUMENT,
     b"{\\rtf": _DOCUMENT,
     b"%!PS": _DOCUMENT,
@@ -60,7 +63,14 @@ _BEGINNINGS = {
     b"MThd": "notes of MIDI: a synthesiser plays them, and its sound can be learnt",
 }
 """How files begin that may pass for text or sound and are neither, and what to do with them."""
+_SERVER = re.compile(
+    rb"(<\?xml[^>]*>\s*)?<Error>\s*<Code>|[45]\d\d: [A-Z][A-Za-z ]+\s*\Z|"
+    rb"(<!doctype html[^>]*>\s*)?<html[^>]*>\s*<head[^>]*>.{,200}?<title>\s*[45]\d\d\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_PAGE = 1 << 12  # bytes of what a server says in place of a file, at most
 _MARK = codecs.BOM_UTF8
+_ESCAPES = re.compile(rb"\x1b\$(?:[@B]|(\)C))")  # of ISO-2022: of Japanese, or of Korean
 _HIGH = bytes({*range(0x20)} - {*b"\t\n\r"})  # of UTF-16 in most alphabets, and of no text's bytes
 _MOST, _FEW = 0.8, 8  # of every second byte of UTF-16, and in all
 
@@ -94,6 +104,9 @@ def _meant(path: Path) -> str:
     if {*"*?[,"} & {*str(path)}:
         each = "of several files give data.path for each, or their folder and data.pattern"
         return f"{each}; a path is one file's or folder's, commas and quotes in it included"
+    if path.is_symlink():
+        target = str(path.readlink())
+        return f"a link to {target}{f': {_ANNEX}' if '/annex/' in target else ''}"
     names = {file.stem: file for file in sorted(path.parent.glob("*")) if file != path}
     near = difflib.get_close_matches(path.stem, names, n=1)
     return f"did you mean {names[near[0]]}?" if near else ""
@@ -151,6 +164,8 @@ def meant(begin: bytes) -> str:
     """What a file that begins so is, if not text, and what to do; empty if that is not known."""
     begin = begin.removeprefix(_MARK)
     begin = begin.lstrip() or begin
+    if len(begin) < _PAGE and _SERVER.match(begin):
+        return _ERROR
     return next((what for start, what in _BEGINNINGS.items() if begin.startswith(start)), "")
 
 
@@ -165,10 +180,8 @@ def wide_encoding(begin: bytes) -> str:
         return "utf-32"
     if begin.startswith(_UTF16_MARKS):
         return "utf-16"
-    if b"\x1b$)C" in begin:
-        return "iso-2022-kr"
-    if b"\x1b$B" in begin or b"\x1b$@" in begin:
-        return "iso-2022-jp"
+    if (escape := _ESCAPES.search(begin)) and begin.isascii():
+        return "iso-2022-kr" if escape[1] else "iso-2022-jp"
     for first, next_, encoding in ((3, 2, "utf-32-le"), (0, 1, "utf-32-be")):
         high, low = begin[first::4] + begin[next_::4], begin[3 - first :: 4]
         if 0 not in low and high.count(0) > max(_MOST * len(high), _FEW):

@@ -117,6 +117,7 @@ def sizes(*numbers: int) -> bytes:
 IN_4_BYTES = ((tone() * 2**23).astype("<i4") & 0xFFFFFF).tobytes()
 IN_24 = np.frombuffer((tone() * 2**23).astype("<i4").tobytes(), np.uint8).reshape(-1, 4)[:, :3]
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"4d7a" * 16 + b"\nsize 12345\n"
+DENIED = b'<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code><Message>x</Message></Error>'
 PAGE = (
     b"<!DOCTYPE html><html><head><title>404 Not Found</title></head><body>Not Found</body></html>"
 )
@@ -350,7 +351,6 @@ FILES = (
     Odd("lossy.txt", lambda: TEXT.replace("ä", "\ufffd").encode(), 0, "U+FFFD stands 400 times"),
     refused("annex.txt", lambda: b"/annex/objects/SHA256E-s9--4d7a.txt\n", "git annex get"),
     refused("annex.wav", lambda: b"/annex/objects/SHA256E-s9--4d7a.wav\n", "git annex get"),
-    refused("denied.txt", lambda: b"<Error><Code>AccessDenied</Code></Error>", "AccessDenied"),
     refused("half_latin.txt", lambda: TEXT.encode() + TEXT.encode("latin-1"), "byte 37494"),
     refused("half_pair.txt", lambda: TEXT.encode() + b"\xed\xa0\x80", "byte 37490"),
     Odd(
@@ -367,6 +367,10 @@ FILES = (
     refused("array.wav", lambda: b"\x93NUMPY\1\0" + bytes(range(99)), "soundfile.write"),
     refused("placeholder.wav", lambda: b"bplist00" + bytes(range(99)), "download it"),
     refused("cut_in_letter.txt", lambda: TEXT.encode() + "ü".encode()[:1], "iconv -c"),
+    refused("denied.txt", lambda: DENIED, "an error of the server"),
+    refused("denied.wav", lambda: DENIED, "an error of the server"),
+    refused("page.txt", lambda: PAGE, "an error of the server"),
+    refused("turned.txt", f"{TEXT}\ufffe".encode, "its byte order changes"),
     refused("packed.txt", lambda: gzip.compress(TEXT.encode()), "unpack it"),
     refused("letter.txt", lambda: archive(word__document="x" * 99), "plain text"),
     refused("rtf_called.txt", lambda: b"\r\n{\\rtf1 " + b"Wir " * 99 + b"}", "plain text"),
