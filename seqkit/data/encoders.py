@@ -40,7 +40,7 @@ _OLDER = (
 )  # fmt: skip
 """Encodings of old files, by names that iconv knows, too."""
 _BEFORE, _SHOWN = 6, 16  # bytes before the first that is another's, and characters, that are shown
-_TAIL = 64  # bytes, far more than happen to be UTF-8
+_TAIL, _KINDS = 64, 8  # bytes, far more than happen to be UTF-8, but for … again and again
 _TWO = "two programs wrote it: take it apart, or write it anew with one"
 _CUT = ("unexpected end of data", "truncated data")  # as Python says of half a character
 _ANY_FILE = "a new training reads any file with data.kind=bytes"
@@ -110,7 +110,7 @@ def _ends_in_utf8(file: Path) -> bool:
     with file.open("rb") as stream:
         stream.seek(-min(_TAIL, stream.seek(0, io.SEEK_END)), io.SEEK_END)
         end = stream.read().lstrip(bytes(range(0x80, 0xC0)))  # a character that was cut
-    return b"\0" not in end and files.is_utf8(end, "utf-16")
+    return b"\0" not in end and len({*end}) > _KINDS and files.is_utf8(end, "utf-16")
 
 
 def _advice(file: Path) -> str:

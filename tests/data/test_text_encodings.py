@@ -113,6 +113,11 @@ def test_utf16_without_a_mark_is_named(encoding: str, tmp_path: Path) -> None:
     assert found.codec.decode(found.whole.symbols) == text
 
 
+def test_a_row_of_dots_is_no_other_encoding(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(f"目录{'…' * 99}", encoding="utf-16")
+    assert len(load(tmp_path / "a.txt", encoding="utf-16").whole) == 101
+
+
 @pytest.mark.parametrize("name", ["a.txt", "a.wav", "folder"])
 def test_a_pointer_of_git_lfs_is_named(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
