@@ -30,6 +30,7 @@ from seqkit.foundation.errors import (
 )
 from seqkit.foundation.wording import visible
 
+_LONGEST = 3000  # characters of a message
 _HEARD = 3.0  # seconds in which rank 0, if it has failed alike, tells, and the launcher ends all
 
 
@@ -182,5 +183,7 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
 
 
 def _report(message: str) -> None:
+    if len(message) > _LONGEST:  # a value that somebody else's file holds
+        message = f"{message[:_LONGEST]} …"
     if sys.stderr is not None:  # else closed before the program began
         put(sys.stderr, f"seqkit: error: {processes.named(visible(message))}\n")

@@ -136,7 +136,7 @@ def _of_other(file: Path, encoding: str, error: UnicodeDecodeError) -> str:
     seen = {name: _seen(begin, name) for name in _OLDER if name != encoding}
     read = ", ".join(f"{name} («{text}»)" for name, text in seen.items() if text)
     convert = f"if all files are in it, else convert this one: `{_converted(file, 'ENCODING')}`"
-    hint = f"give the encoding in which it reads right, data.encoding={read}, {convert}; "
+    hint = f"give the encoding in which it reads right, such as data.encoding={read}, {convert}; "
     return f"{hint if read else ''}save a document as plain text; {_ANY_FILE}"
 
 

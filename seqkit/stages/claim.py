@@ -72,7 +72,8 @@ class Claim:
         if saved is None:
             return
         if saved.data.get("sha256") != corpus.sha256:
-            changed += (f"the data itself (the run learns from {saved.data.get('name')})",)
+            name = saved.data.get("name")
+            changed += (f"the data itself (the run learns from {name} as it was then)",)
         if differs := allowed(self.config, saved, changed):
             notice(f"going on though {differs}")
 
@@ -212,7 +213,7 @@ def allowed(config: Config, saved: Checkpoint, changed: Sequence[str]) -> str | 
         changed = [name for name in changed if not _shapes_network(name)]
     if not changed:
         return None
-    differs = f"what you ask for differs from the run in {config.run_dir}: {', '.join(changed)}"
+    differs = f"the run in {config.run_dir} began with another value: {', '.join(changed)}"
     fixed = any(name.startswith(_FIXED) or _shapes_network(name) for name in changed)
     if config.resume == "force" and not fixed:
         return differs

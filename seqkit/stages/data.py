@@ -14,6 +14,7 @@ from seqkit.config import DataConfig, TrainConfig
 from seqkit.data.codecs import SoundCodec, Spectral, UnknownSymbolError
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Folders, Source
+from seqkit.data.files import BadFileError
 from seqkit.data.load import Known, find, load_corpus, require_cut
 from seqkit.data.sound import Wave, centred
 from seqkit.data.sound.encoder import SHORTEST, SILENT
@@ -69,7 +70,15 @@ def read_data(
         try:
             corpus = load_corpus(keys, session, known, readings=True)
         except DataError as error:
-            if not (goes_on and isinstance(unknown := error.__cause__, UnknownSymbolError)):
+            unknown = error.__cause__
+            if (
+                goes_on
+                and isinstance(error, BadFileError)
+                and isinstance(unknown, FileNotFoundError)
+            ):
+                place = "the run learns from it: data.path=PLACE says where it is now"
+                raise BadFileError(error.file, error.reason, place) from unknown
+            if not (goes_on and isinstance(unknown, UnknownSymbolError)):
                 raise
             raise DataError(
                 f"{' and '.join(keys.path)} is not what the run learns from: it has the character "

@@ -24,6 +24,7 @@ from seqkit.foundation.machine import FEW, shared_cores
 from seqkit.foundation.ranks import Ranks, Session
 from seqkit.foundation.run_folders import find_checkpoint
 from seqkit.generation.engines import check_engine
+from seqkit.generation.labelled import choice_of
 from seqkit.generation.medium import Medium
 from seqkit.generation.sampler import Request
 from seqkit.model.char_rnn import CharRNN
@@ -208,7 +209,7 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
 def _closing(
     config: Config, corpus: Corpus, model: ModelConfig, chosen: torch.device, session: Session
 ) -> ClosingSample:
-    """Read the prompt, and check that there is an engine: now, not after the training.
+    """Read the prompt, and check that there are an engine and the label: now, not in the end.
 
     Raises:
         SeqkitError: the prompt cannot be read, or no sample can be made so.
@@ -220,4 +221,5 @@ def _closing(
     medium, source, request = asked_of(keys, codec, model)
     prompt = medium.read_prompt(source, session.notice)
     check_engine(model, codec.size, request, chosen)
+    choice_of(corpus.labels, request, lambda words: None)
     return ClosingSample(medium, prompt, request)

@@ -100,7 +100,7 @@ def test_what_is_refused_changes_no_checkpoint(run: Run, text_file: Path, tmp_pa
     content[-1] ^= 1
     last.write_bytes(content)
     before = {file.name: file.read_bytes() for file in place.iterdir()}
-    assert "differs from the run" in run.fails(
+    assert "began with another value" in run.fails(
         2, f"run_dir={tmp_path / 'a'}", "resume=auto", "optimizer.lr=0.5"
     )
     assert {file.name: file.read_bytes() for file in place.iterdir()} == before
@@ -118,6 +118,11 @@ def test_other_data_are_refused(run: Run, text_file: Path, tmp_path: Path) -> No
     said = run.fails(3, folder, "resume=auto", "train.max_steps=5")
     assert "is not what the run learns from" in said
     assert "init_from" in said
+    moved = text_file.rename(tmp_path / "moved.txt")
+    moved.write_text(SENTENCE * 40)
+    said = run.fails(3, folder, "resume=auto", "train.max_steps=5")
+    assert f"{text_file}: cannot be read: no such file or directory: the run learns from it" in said
+    run.ok(folder, "resume=auto", "train.max_steps=5", f"data.path={moved}")
     shutil.rmtree(tmp_path / "a")
     text_file.write_text(SENTENCE * 40)
     begin(run, text_file, tmp_path / "a")

@@ -89,6 +89,10 @@ def test_a_network_gets_no_labels_later(run: Run, tmp_path: Path) -> None:
     folder = texts(tmp_path / "texts", **WORDS)
     words = [f"data.path={folder}", "train.max_steps=2", *SMALL]
     bare = tmp_path / "bare"
+    (tmp_path / "mine.yaml").write_text("defaults: [shakespeare]\nlabel: austen\n")
+    own = ("--config-dir", str(tmp_path), "recipe=mine", f"run_dir={bare}")
+    assert "learnt no labels" in run.fails(2, *own, *words)
+    assert not bare.exists()  # before the first step
     run.ok("recipe=shakespeare", *words, f"run_dir={bare}")
     given = (f"data.path={folder}", "data.label=folder")
     assert "learnt no labels" in run.fails(2, *LABELLED, *given, f"init_from={bare}")
