@@ -11,6 +11,7 @@ from seqkit.config import DataConfig, TrainConfig
 from seqkit.data.codecs import Characters, Codec, Quantiser, SoundCodec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.encoders import RETURNS
+from seqkit.data.sound.encoder import CLIPPED
 from seqkit.data.sound.part import without_silence
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.wording import counted, duration, first_of, percent
@@ -213,6 +214,11 @@ def sound_faults(
             corpus.clipped and not known,
             f"{counted(corpus.clipped, 'sample')} over 1 clipped: give data.gain=peak to keep all",
             {"gain": "peak"},
+        ),
+        (
+            corpus.clipped_files,
+            f"{counted(corpus.clipped_files, 'file')} {CLIPPED[1]}: where that is clipping, the "
+            "model learns it, too: record with less gain",
         ),
         (
             levels.silence > _SILENCE and not data.trim_silence,

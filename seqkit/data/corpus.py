@@ -98,7 +98,8 @@ class Corpus:
 
     sha256, bytes: the digest and the size of the raw data.
     skipped: how many characters, or files of sound, were left out.
-    clipped: how many samples of sound were, at full scale.
+    clipped: how many samples of sound were over 1.
+    clipped_files: how many recordings have over 1 % of their samples at full scale or over.
     unreadable_files: how many files were left out because they cannot be read.
     notes: what the user is told about it.
     files: what the files are called, and how many documents each has.
@@ -118,6 +119,7 @@ class Corpus:
     bytes: int = 0
     skipped: int = 0
     clipped: int = 0
+    clipped_files: int = 0
     unreadable_files: int = 0
     notes: tuple[str, ...] = ()
     files: tuple[tuple[str, int], ...] = ()

@@ -69,6 +69,9 @@ def leave(path: Path, wave: Wave, rate: int = RATE) -> Path:
         (np.append(NOISE, np.zeros(3 * len(NOISE))), "74% of the sound is silence"),
         (np.append(0.3, np.full(len(NOISE), 0.3003)), "one symbol, again and again"),
         (np.append(NOISE, [1.5, -2, 0]), "2 samples over 1 clipped: give data.gain=peak"),
+        ((3 * NOISE).clip(-1, 1), "1 file with over 1 % of the samples at full scale"),
+        (np.sin(np.arange(12 * RATE) / 3), ""),
+        (np.append(NOISE, np.ones(900)), ""),
     ],
 )
 def test_the_faults_that_a_training_tells(wave: Wave, said: str, tmp_path: Path) -> None:

@@ -379,6 +379,12 @@ FILES = (
     refused("store.txt", lambda: b"\0\0\0\1Bud1" + bytes(6140), "another program"),
     refused("tables.txt", lambda: b"SQLite format 3\0" + bytes(4000), "another program"),
     refused("picture.txt", lambda: b"\xff\xd8\xff\xe0\0\x10JFIF\0" * 99, "a picture"),
+    Odd(
+        "loud.wav",
+        lambda: riff(np.clip(tone() * 2**20, -(2**15), 32767).astype("<i2").tobytes()),
+        0,
+        "over 1 %",
+    ),
     text("quoted.csv.txt", lambda: b'id,text\n1,"He said ""no"", twice"\n' * 200),
     text("saved.html", lambda: b"<html><body>" + TEXT.encode() + b"</body></html>"),
     text("chat.jsonl", lambda: b'{"text": "hello"}\n' * 400),

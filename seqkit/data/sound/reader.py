@@ -30,6 +30,7 @@ SUFFIXES = (
 FRAMES = 1 << 13
 """In a block; larger ones are faster, and fragment the process's memory."""
 _LOUDEST = 20.0  # times full scale
+_FULL, _CLIPPED = 0.9999, 0.01  # of full scale, and of the samples: a sine there has 0.009
 _SHORT = 0.25  # seconds by which a sound may be shorter than its header says
 _LEAST_RATE = 1000  # hertz; resampling what says 1 Hz would make terabytes of megabytes
 _ZEROS = 16  # zero crossings, on each side, of the sinc that resamples
@@ -61,11 +62,17 @@ class SoundReader:
             """How many frames the header says there are; 0 if it does not."""
         self.varies = False
         """Whether any frame, of those that were read, differs from the first one."""
+        self._full = self._read = 0  # samples at full scale, and all, of those that were read
         if self.sample_rate < _LEAST_RATE:
             fault = f"its header says {self.sample_rate} Hz: give it its true sample rate"
             raise BadFileError(path, fault)
         if not self.channels:
             raise BadFileError(path, "its header says that it has no channels")
+
+    @property
+    def is_clipped(self) -> bool:
+        """Whether over 1 % of the samples, of those that were read, are at full scale."""
+        return self._full > _CLIPPED * self._read
 
     @functools.cached_property
     def frames(self) -> int:
@@ -130,8 +137,9 @@ class SoundReader:
         read, first = 0, None
         with self._sound() as sound:
             for frames in sound.blocks(most, dtype="float32", always_2d=True):
-                if not (np.abs(frames) <= _LOUDEST).all():
-                    index, place = np.argwhere(~(np.abs(frames) <= _LOUDEST))[0]
+                level = np.abs(frames)
+                if not (level <= _LOUDEST).all():
+                    index, place = np.argwhere(~(level <= _LOUDEST))[0]
                     value, hint = frames[index, place], ""
                     fault = f"sample {read + index} is not finite ({value})"
                     if np.isfinite(value):
@@ -141,6 +149,8 @@ class SoundReader:
                 first = frames[0] if read == 0 else first
                 self.varies = self.varies or bool((frames != first).any())
                 read += len(frames)
+                self._full += int(np.count_nonzero(level >= _FULL))
+                self._read += frames.size
                 yield frames
         if read == 0:
             raise BadFileError(self.path, "it holds no samples")
