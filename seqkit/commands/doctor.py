@@ -152,6 +152,7 @@ def _of_sound(
     facts = {
         "seconds": len(corpus.whole) / codec.symbol_rate,
         "sample_rate": codec.sample_rate,
+        "channels": codec.channels,
         "levels": codec.levels if isinstance(codec, Quantiser) else None,
         "peak": levels.peak,
         "silence": levels.silence,
@@ -222,7 +223,8 @@ def _rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         most = [(name.replace(" ", "space"), n) for name, n in vocabulary["counts"].items()]
         yield "most frequent", "  ".join(f"{name} {rounded(n)}" for name, n in most[:_COUNTS])
     if sound := facts.get("sound"):
-        yield "length", f"{duration(sound['seconds'])} at {sound['sample_rate']} Hz"
+        channels = "stereo" if sound["channels"] == 2 else "mono"
+        yield "length", f"{duration(sound['seconds'])} at {sound['sample_rate']} Hz, {channels}"
         if sound["peak"] is not None:
             yield "peak", f"{sound['peak']:.3f} ({faults.decibels(sound['peak']):.1f} dB)"
         yield "silence", f"{sound['silence']:.1%}"
