@@ -175,7 +175,17 @@ FILES = (
     sound("apple.caf", lambda: written("CAF")),
     sound("nist.sph", lambda: written("NIST")),
     refused("paris.paf", lambda: written("PAF"), "of another format, or damaged"),
-    refused("psion.wve", lambda: written("WVE", "ALAW", 8000), "`ffmpeg -i psion.wve NEW.wav`"),
+    refused("psion.wve", lambda: written("WVE", "ALAW", 8000), "of another format, or damaged"),
+    refused(
+        "album.dsf",
+        lambda: (
+            struct.pack("<4sQQQ", b"DSD ", 28, 4188, 0)
+            + struct.pack("<4sQ6IQII", b"fmt ", 52, 1, 0, 1, 1, 2822400, 1, 32768, 4096, 0)
+            + struct.pack("<4sQ", b"data", 4108)
+            + bytes(4096)
+        ),
+        "`ffmpeg -i album.dsf NEW.wav`",
+    ),
     sound("voc.voc", lambda: written("VOC", "PCM_16")),
     sound("flac24.flac", lambda: written("FLAC", "PCM_24")),
     sound("tagged.flac", lambda: ID3 + written("FLAC")),

@@ -114,14 +114,16 @@ def _promised(begin: bytes) -> int:
     return data + 12 + int.from_bytes(begin[data + 4 : data + 12], "big") if data > 0 else 0
 
 
-def _hint(path: Path, begin: bytes) -> str:
-    """What to do about a file that begins so and is not read."""
+def _hint(path: Path, begin: bytes, unlisted: bool) -> str:
+    """What to do about a file that begins so; `unlisted`: libav knows the format, _FORMATS not."""
     place = begin.find(b"RIFF")
     if place > 0 and begin[place + 8 :].startswith(b"WAVE"):
         command = f"tail -c +{place + 1} {shlex.quote(str(path))} > NEW.wav"
         return f"a WAV begins at its byte {place}: `{command}` takes it"
     known = f"a converter may read it: `ffmpeg -i {shlex.quote(str(path))} NEW.wav`"
-    return _BARE if path.suffix.lower() in (".pcm", ".raw", "") else known
+    if path.suffix.lower() in (".pcm", ".raw", ""):
+        return _BARE
+    return known
 
 
 class Decoder:
@@ -136,7 +138,10 @@ class Decoder:
             self._container = av.open(file, "r", options={"format_whitelist": _FORMATS})
         except av.FFmpegError as error:
             fault = f"cannot be read as sound: of another format, or damaged: {error.strerror}"
-            raise BadFileError(path, fault, _hint(path, begin)) from error
+            unlisted = isinstance(
+                error, av.ArgumentError
+            )  # ffmpeg refuses what libav does not know
+            raise BadFileError(path, fault, _hint(path, begin, unlisted)) from error
         tracks = [track for track in self._container.streams.audio if track.codec_context]
         if not tracks:
             raise BadFileError(path, "it holds no sound track")

@@ -215,3 +215,6 @@ def test_samples_without_a_header_are_told_how_they_get_one(tmp_path: Path) -> N
     (tmp_path / "a.pcm").write_bytes(SOUND)
     with pytest.raises(BadFileError, match="with its own rate, format and channels: ffmpeg -f s16"):
         reader.read_whole(tmp_path / "a.pcm")
+    (tmp_path / "a.m4a").write_bytes(b"\0\0\0\x10ftypM4A isom\0\0\x10\0mdat" + SOUND[:4088])
+    with pytest.raises(BadFileError, match=r"processing input$"):  # and so says ffmpeg of it
+        reader.read_whole(tmp_path / "a.m4a")
