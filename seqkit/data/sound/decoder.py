@@ -123,7 +123,7 @@ def _hint(path: Path, begin: bytes, unlisted: bool) -> str:
     known = f"a converter may read it: `ffmpeg -i {shlex.quote(str(path))} NEW.wav`"
     if path.suffix.lower() in (".pcm", ".raw", ""):
         return _BARE
-    return known
+    return known if unlisted else ""
 
 
 class Decoder:
@@ -138,9 +138,7 @@ class Decoder:
             self._container = av.open(file, "r", options={"format_whitelist": _FORMATS})
         except av.FFmpegError as error:
             fault = f"cannot be read as sound: of another format, or damaged: {error.strerror}"
-            unlisted = isinstance(
-                error, av.ArgumentError
-            )  # ffmpeg refuses what libav does not know
+            unlisted = isinstance(error, av.ArgumentError)  # else ffmpeg refuses it, too
             raise BadFileError(path, fault, _hint(path, begin, unlisted)) from error
         tracks = [track for track in self._container.streams.audio if track.codec_context]
         if not tracks:
