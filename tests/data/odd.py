@@ -232,7 +232,7 @@ FILES = (
     refused("flac_cut.flac", lambda: written("FLAC")[:40_000], "truncated or damaged"),
     refused("page.wav", lambda: PAGE, "page.wav"),
     refused("pointer.wav", lambda: LFS, "git lfs pull"),
-    refused("samples.pcm", lambda: PCM, "rate"),
+    refused("samples.pcm", lambda: PCM, "its own rate, format and channels: ffmpeg -f s16"),
     refused("samples.wav", lambda: PCM, "samples.wav"),
     refused("melody.mid", lambda: b"MThd\0\0\0\6\0\1\0\1\1\xe0MTrk" + bytes(500), "melody.mid"),
     refused("playlist.m3u", lambda: b"#EXTM3U\n#EXTINF:123,Song\nsong.mp3\n", "playlist"),

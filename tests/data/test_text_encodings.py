@@ -102,27 +102,6 @@ def test_what_is_meant_otherwise_is_refused_alone_and_beside_others(
     assert corpus.unreadable_files == 1
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_utf16_without_a_mark_is_named(encoding: str, tmp_path: Path) -> None:
-    path, text = tmp_path / "a.txt", "The quick brown fox.\n" * 9
-    path.write_bytes(text.encode(encoding))
-    for kind in ("auto", "text"):
-        with pytest.raises(DataError, match=f"give data.encoding={encoding}"):
-            load(path, kind=kind)
-    found = load(path, encoding=encoding)
-    assert found.codec.decode(found.whole.symbols) == text
-
-
 def test_a_row_of_dots_is_no_other_encoding(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(f"目录{'…' * 99}", encoding="utf-16")
     assert len(load(tmp_path / "a.txt", encoding="utf-16").whole) == 101
-
-
-@pytest.mark.parametrize("name", ["a.txt", "a.wav", "folder"])
-def test_a_pointer_of_git_lfs_is_named(name: str, tmp_path: Path) -> None:
-    path = tmp_path / name
-    file = path / "novel.md" if name == "folder" else path
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 9\n")
-    with pytest.raises(DataError, match="`git lfs pull` fetches"):
-        load(path, kind="audio" if name == "a.wav" else "text")
