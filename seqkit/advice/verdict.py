@@ -19,6 +19,7 @@ _ABSURD = 1.2  # times the loss of a network that has not begun to learn
 _FALLING = 0.99  # times the loss before
 _GAP = 1.10  # validation over training: more is learnt by heart than understood
 _FEW = 8  # reports of a training; fewer tell nothing of where it goes
+_SHORT = 200  # steps, in which no network has learnt all that it can
 _PASSES = 2.0  # over the training part: what was met once is not known by heart
 _MOST_DROPOUT, _USUAL_RATE = 0.5, 0.01
 
@@ -85,7 +86,7 @@ def _seen(record: Record) -> Iterator[str]:
     if ended > _ABSURD * math.log(logits):
         yield "explodes"
     judged = validation if len(losses) > 2 else train
-    few = judged is train and len(train.values) < _FEW
+    few = record.step < _SHORT or (judged is train and len(train.values) < _FEW)
     warm = record.keys.get("optimizer.warmup_steps", 0)
     if few or record.step < 2 * warm:
         yield "is short"
