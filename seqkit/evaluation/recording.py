@@ -33,7 +33,8 @@ _LARGEST = Distances(*[math.inf] * 9)._replace(pitch=0.9, frames=0.9, pulse=0.9)
 _WELL = 0.9  # of its limits, within which a sound is like the recording, another one mostly, too
 _SLACK = 1.5  # times the distances of the recording's halves, or pieces, which are enough, too
 _DIGITS = 6  # of a distance at most
-_SAME_HIGHS = 1.0  # decibels
+_SAME_TONES = 0.05  # of the moments
+_SAME_HIGHS, _SAME_CONTRAST = 1.0, 1.5  # decibels
 _PEAK = 0.95  # of the recording
 _MOST_PIECES = 40
 _MOST_MOMENTS = 2000
@@ -172,7 +173,7 @@ class Recording:
         words = f"sounds like the recording {beside}"
         if apart:
             reasons = self._reasons(whole, heard)
-            why = ", ".join(reasons[name] for name in apart if reasons[name])
+            why = ", ".join(dict.fromkeys(reasons[name] for name in apart if reasons[name]))
             words = f"does not sound like the recording: {why} {beside}"
         return Judgement(not apart, words, found, passages)
 
@@ -180,19 +181,19 @@ class Recording:
         """What is wrong with a sound, heard in pieces, too, that is too far in a distance."""
         own = self.heard
         pitched = np.mean([piece.pitched for piece in heard])
-        less_clear = "less clear: a lower temperature may help"
+        clearer = pitched - own.pitched
         apart = np.mean([piece.level for piece in heard], 0) - own.level
         louder, wider = apart.mean(), apart[-21] - apart[20]  # without the last twentieths
         brighter = np.mean([piece.highs for piece in heard]) - own.highs
-        hisses = np.mean([np.median(piece.contrast) for piece in heard]) < np.median(own.contrast)
+        farther = np.mean([np.median(piece.contrast) for piece in heard]) - np.median(own.contrast)
         precision, _ = fidelity(whole.moments, own.moments)
         words = {
             "spectrum": "its timbre is another",
-            "tone": f"its tones are {less_clear if pitched < own.pitched else 'clearer'}",
+            "tone": "its noise is another",
             "pitch": "it plays other notes",
             "loudness": f"its loudness varies too {'much' if wider > 0 else 'little'}",
             "band": "its highs are other ones",
-            "contrast": "it hisses" if hisses else "it has less hiss",
+            "contrast": "its noise is another",
             "frames": "it lacks sounds of the recording",
             "flux": "it flickers" if whole.flux.mean() > own.flux.mean() else "it moves less",
             "pulse": "it lacks the pulse of the recording",
@@ -201,6 +202,11 @@ class Recording:
             words["frames"] = "it has sounds of its own"
         if abs(louder) > abs(wider):
             words["loudness"] = "it is louder" if louder > 0 else "it is quieter"
+        if abs(clearer) > _SAME_TONES:
+            less = "less clear: a lower temperature may help"
+            words["tone"] = f"its tones are {'clearer' if clearer > 0 else less}"
+        if abs(farther) > _SAME_CONTRAST:
+            words["contrast"] = "its tones stand out more" if farther > 0 else "it hisses"
         if pitched < own.pitched / 3:
             words |= {"tone": "it lacks the clear tones of the recording", "pitch": ""}
         if abs(brighter) > _SAME_HIGHS:

@@ -57,7 +57,15 @@ def test_the_words_say_what_band_and_contrast_hear() -> None:
     said = OWN.judged(hissing, RATE)
     assert said.is_like is False
     assert "it hisses" in said.words
-    assert "it has less hiss" in Recording.of(hissing, RATE).judged(WAVE, RATE).words
+    assert "its tones stand out more" in Recording.of(hissing, RATE).judged(WAVE, RATE).words
+
+
+def test_no_tones_are_told_of_noise() -> None:
+    noise = np.random.default_rng(2).normal(0, 0.2, 12 * RATE).astype(np.float32)
+    smoother = np.convolve(noise[: len(noise) // 2], np.ones(3) / 3, "same").astype(np.float32)
+    said = Recording.of(noise, RATE).judged(smoother, RATE).words
+    assert "its noise is another" in said
+    assert "tones" not in said and "hiss" not in said
 
 
 def test_a_model_is_not_blamed_for_the_band_that_its_training_could_not_read() -> None:
