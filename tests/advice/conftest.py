@@ -15,12 +15,12 @@ from tests.runs.test_folder import checkpoint
 Leave = Callable[..., Path]
 
 
-def lines(train: Sequence[float], validation: Sequence[float]) -> str:
-    """metrics.jsonl of a run of 1000 steps with these losses, evenly spread."""
+def lines(train: Sequence[float], validation: Sequence[float], steps: int = 1000) -> str:
+    """metrics.jsonl of a run of so many steps with these losses, evenly spread."""
     found: list[dict[str, Any]] = []
     for event, losses in (("train", train), ("validate", validation)):
         for number, loss in enumerate(losses, 1):
-            step = 1000 * number // len(losses)
+            step = steps * number // len(losses)
             line = {"event": event, "step": step, "symbols": 10 * step, "seconds": 1.0 * number}
             found.append({**line, "loss": loss})
     return "".join(json.dumps(line) + "\n" for line in sorted(found, key=lambda line: line["step"]))
@@ -41,6 +41,7 @@ def leave(tmp_path: Path) -> Leave:
         validation: Sequence[float] = (),
         *,
         finished: bool = True,
+        steps: int = 1000,
         **about: object,
     ) -> Path:
         files = RunFiles(tmp_path / "run")
@@ -48,7 +49,7 @@ def leave(tmp_path: Path) -> Leave:
         config = Config(recipe="shakespeare")
         config.model.hidden_size, config.optimizer.lr = 64, 0.01
         keep(files.path, config)
-        files.metrics.write_text(lines(train, validation))
+        files.metrics.write_text(lines(train, validation, steps))
         bits = {"histogram_bits": 4.8, "xz_bits": 3.0}
         known = {"data": {"kind": "text", "name": "a play"}, "baselines": bits, "total_steps": 1000}
         files.about.write_text(json.dumps({**known, **about}))

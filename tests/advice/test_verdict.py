@@ -31,7 +31,6 @@ FLAT = [*np.linspace(3.0, 1.5, 50), *[1.5] * 50]
         ([*DOWN, *[4.0] * 30], [2.2, 1.7, 3.9], "It learned", "try a smaller optimizer.lr"),
         ([3.4] * 100, [3.4, 3.4, 3.4, 3.4], "It has not learned", "smaller optimizer.lr"),
         ([3.4, 3.3], [3.35], "It has not learned", "too short"),
-        (FLAT[::-1][:15], [1.552, 1.55, 1.55], "It learned", "too short"),  # though it lies flat
         (DOWN, [1.6, 0.0024, 0.0026], "It learned", "levelled off"),  # easier than the rest
         (FLAT, [4.709, 4.261], "It has not learned", "still falling"),
         (DOWN, [], "Without a validation so far, the training loss went", "still falling"),
@@ -44,6 +43,11 @@ def test_a_finished_run(
     verdict = judge(read(leave(train, validation)))
     assert finding in verdict.finding
     assert advice in verdict.advice
+
+
+def test_few_steps_tell_nothing_though_they_lie_flat(leave: Leave) -> None:
+    said = judge(read(leave([2.2, *[1.55] * 20], [1.552, 1.55, 1.55], steps=71))).advice
+    assert "too short to tell more" in said
 
 
 def test_a_loss_above_that_of_any_guess_asks_for_a_smaller_learning_rate(leave: Leave) -> None:
