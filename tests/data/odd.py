@@ -369,6 +369,8 @@ FILES = (
         0,
         "4096 characters cannot be seen (U+0000)",
     ),
+    refused("two_rates.ogg", lambda: written("OGG") + written("OGG", rate=8000), "parts differ"),
+    refused("float16.wav", lambda: riff(tone().astype("<f2").tobytes(), form=3), "of a kind that"),
     refused("cut.w64", lambda: written("W64")[:200_000], "truncated: the header promises"),
     refused("cut.au", lambda: written("AU")[:200_000], "truncated: the header promises"),
     refused("cut.caf", lambda: written("CAF")[:200_000], "truncated: the header promises"),

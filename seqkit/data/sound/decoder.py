@@ -142,7 +142,9 @@ class Decoder:
             raise BadFileError(path, fault, _hint(path, begin, unlisted)) from error
         tracks = [track for track in self._container.streams.audio if track.codec_context]
         if not tracks:
-            raise BadFileError(path, "it holds no sound track")
+            kinds = "its samples are of a kind that cannot be read: write it anew with 16 bits"
+            fault = kinds if self._container.streams.audio else "it holds no sound track"
+            raise BadFileError(path, fault)
         self._track = track = tracks[0]
         self.samplerate, self.channels = track.rate, track.channels
         self.frames = 0  # how many there are no header is asked
@@ -157,11 +159,11 @@ class Decoder:
                 for block in resampler.resample(frame):
                     read += block.samples
                     yield block.to_ndarray().reshape(-1, self.channels).astype(dtype, copy=False)
-        except av.FFmpegError as error:
-            fault = f"truncated, damaged or protected (DRM) after {read} samples: {error.strerror}"
-            raise BadFileError(self._path, fault) from error
-        except ValueError as error:
+        except (av.FFmpegError, ValueError) as error:
             fault = "its parts differ in sample rate or channels: make a file of each"
+            if isinstance(error, av.FFmpegError) and not isinstance(error, av.PatchWelcomeError):
+                why = f"after {read} samples: {error.strerror}"
+                fault = f"truncated, damaged or protected (DRM) {why}"
             raise BadFileError(self._path, fault) from error
 
     def _decoded(self) -> "Iterator[av.AudioFrame]":

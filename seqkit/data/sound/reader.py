@@ -138,7 +138,8 @@ class SoundReader:
         with self._sound() as sound:
             for frames in sound.blocks(most, dtype="float32", always_2d=True):
                 level = np.abs(frames)
-                if not (level <= _LOUDEST).all():
+                peak = level.max(initial=0)
+                if not peak <= _LOUDEST:  # nor is NaN
                     index, place = np.argwhere(~(level <= _LOUDEST))[0]
                     value, hint = frames[index, place], ""
                     fault = f"sample {read + index} is not finite ({value})"
@@ -149,7 +150,8 @@ class SoundReader:
                 first = frames[0] if read == 0 else first
                 self.varies = self.varies or bool((frames != first).any())
                 read += len(frames)
-                self._full += int(np.count_nonzero(level >= _FULL))
+                if peak >= _FULL:
+                    self._full += int(np.count_nonzero(level >= _FULL))
                 self._read += frames.size
                 yield frames
         if read == 0:
