@@ -370,6 +370,7 @@ FILES = (
         "4096 characters cannot be seen (U+0000)",
     ),
     refused("two_rates.ogg", lambda: written("OGG") + written("OGG", rate=8000), "parts differ"),
+    refused("two_rates.mp3", lambda: written("MP3") + written("MP3", rate=8000), "parts differ"),
     refused("float16.wav", lambda: riff(tone().astype("<f2").tobytes(), form=3), "of a kind that"),
     refused("cut.aiff", lambda: written("AIFF")[:200_000], "truncated: the header promises"),
     refused("cut_late.flac", lambda: written("FLAC")[:-900], "truncated"),

@@ -110,15 +110,6 @@ def test_what_ends_too_early_is_refused(name: str, tmp_path: Path) -> None:
         assert "truncated" in fault_of(file) or ", or damaged" in fault_of(file)
 
 
-def test_joined_files_that_differ_are_told(tmp_path: Path) -> None:
-    parts = []
-    for rate in (44100, 22050):
-        encode(tmp_path / "a.mp3", recording(rate, 1), rate, "mp3")
-        parts.append((tmp_path / "a.mp3").read_bytes())
-    (tmp_path / "a.mp3").write_bytes(b"".join(parts))
-    assert "its parts differ in sample rate" in fault_of(tmp_path / "a.mp3")
-
-
 @pytest.mark.parametrize(
     "content",
     [
