@@ -108,9 +108,8 @@ def text_faults(facts: Mapping[str, Any], kind: str, *, is_list: bool = False) -
     known = sum(n for name, n in counts.items() if name.isascii())  # by the model shakespeare
     helps = short and kind == "text" and known >= _KNOWN * symbols
     start = " or start with init_from=shakespeare:" if helps else ""
-    returns, replaced, unseen = counts.get("\r", 0), counts.get("\ufffd", 0), dict[str, int]()
-    if kind == "text":
-        unseen = {c: n for c, n in counts.items() if c in _HIDDEN}
+    returns, replaced = counts.get("\r", 0), counts.get("\ufffd", 0)
+    unseen = {c: n for c, n in counts.items() if c in _HIDDEN}  # bytes have other names
     rare = [n for n in counts.values() if n < _FEW]
     most, lost = max(1, occurring - len(rare)), sum(rare) / symbols
     remedy, fewer = "give more of it", dict[str, Any]()
