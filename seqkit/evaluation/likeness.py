@@ -25,7 +25,8 @@ out is compared with the recording, both times the factor that brings the record
 
 The first six are divided by the distance of noise from the recording: uniform in ±1 for the
 spectrum, even and of the recording's power for band and contrast, normal and of its power for the
-others.
+others. Of a recording that is itself much like noise that is next to nothing: then by the least
+that counts.
 
 What fools them, of which `benchmarks/fooled.py` has figures: order, but for the pulse, so neither
 melody nor words count; a second melody, since of a chord they hear one note; less than a semitone;
@@ -60,7 +61,6 @@ from seqkit.symbols import Flags, Floats, Integers
 
 _NOISE_SECONDS = 4
 _LEAST = 1e-9  # of a unit: silence is not far from silence
-_LEAST_CONTRAST = 1e-3  # decibels
 _NEIGHBOUR = 3
 _NEAR = 3.0  # decibels in a band that count as none
 _LEAST_SHARE = 0.02  # of moments
@@ -85,6 +85,12 @@ class Distances(NamedTuple):
     pulse: float
 
 
+_LEAST_UNIT = Distances(
+    spectrum=300, tone=0.1, pitch=1, loudness=1, band=250, contrast=4, frames=1, flux=1, pulse=1
+)
+"""Of which the limits are what an ear hears: 0.4 and 1 dB of loudness and contrast."""
+
+
 def noise_from(sound: Sound, heard: Heard) -> Distances:
     """How far noise is from a recording, the unit of each distance."""
     draw = np.random.default_rng(0)
@@ -93,15 +99,10 @@ def noise_from(sound: Sound, heard: Heard) -> Distances:
     full = np.random.default_rng(0).uniform(-1, 1, _NOISE_SECONDS * FULL).astype(np.float32)
     full *= np.sqrt(3 * np.square(sound.full).mean())
     of_normal, of_even = (Sound(low, full).hear(heard.floor) for low in (normal, even))
-    apart = distances(of_normal, heard)
-    return apart._replace(
-        spectrum=frechet(of_even.spectra, heard.spectra),
-        pitch=1.0,
-        contrast=max(apart.contrast, _LEAST_CONTRAST),
-        frames=1.0,
-        flux=1.0,
-        pulse=1.0,
+    apart = distances(of_normal, heard)._replace(
+        spectrum=frechet(of_even.spectra, heard.spectra), pitch=1.0, frames=1.0, flux=1.0, pulse=1.0
     )
+    return Distances(*np.maximum(apart, _LEAST_UNIT).tolist())
 
 
 def scaled(apart: Distances, unit: Distances) -> Distances:
