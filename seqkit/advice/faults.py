@@ -1,5 +1,6 @@
 """What data are like, and what is wrong with them: faults that are told, and too little of them."""
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,8 +27,10 @@ _QUIET = 0.03  # of full scale: the 256 levels of mu-law come to 95 within it
 _LEAST = 10.0  # seconds from which a model makes anything like it
 _SILENCE = 0.5
 _SHOWN = 40  # symbols
-_HIDDEN = {*map(chr, range(32)), *"\x7f\u00ad\u200b\u2060\ufeff"} - {*"\t\n\v\f\r"}
-"""Characters without a shape, which no spelling needs."""
+_CONTROLS = (range(0x20), range(0x7F, 0xA0), range(0x202A, 0x202F))
+_HIDDEN = {*map(chr, itertools.chain(*_CONTROLS)), *"\u00ad\u200b\u200e\u200f\u2060\ufeff"}
+_HIDDEN -= {*"\t\n\v\f\r"}
+"""Characters without a shape: control characters, marks of direction, spaces of no width."""
 _SAMPLES = 1 << 16  # samples read at a time
 _LOWEST = -120.0  # decibels; what is quieter counts as this
 _TRIM = 40  # decibels, of `data.trim_silence`
@@ -132,7 +135,7 @@ def text_faults(facts: Mapping[str, Any], kind: str, *, is_list: bool = False) -
             unseen,
             f"{counted(sum(unseen.values()), 'character')} cannot be seen "
             f"({first_of([f'U+{ord(c):04X}' for c in unseen])}), and the model would learn them: "
-            "take them out",
+            "take them out, unless they are meant",
         ),
         (
             replaced,

@@ -358,6 +358,8 @@ FILES = (
         "joined.txt", lambda: 2 * TEXT.encode("utf-8-sig"), 0, "1 character cannot be seen (U+FEFF)"
     ),
     Odd("copied.txt", lambda: TEXT.replace(" ", "\u200b ").encode(), 0, "cannot be seen (U+200B)"),
+    Odd("chat.txt", lambda: TEXT.replace(" ", "\u200e ").encode(), 0, "cannot be seen (U+200E)"),
+    Odd("c1.txt", lambda: TEXT.replace("'", "\x92").encode(), 0, "cannot be seen (U+0092)"),
     Odd("lossy.txt", lambda: TEXT.replace("ä", "\ufffd").encode(), 0, "U+FFFD stands 400 times"),
     refused("annex.txt", lambda: b"/annex/objects/SHA256E-s9--4d7a.txt\n", "git annex get"),
     refused("annex.wav", lambda: b"/annex/objects/SHA256E-s9--4d7a.wav\n", "git annex get"),
