@@ -25,8 +25,9 @@ def asked_for(
 ) -> tuple[Part, Corpus]:
     """What a checkpoint is to predict, and the corpus that it is from.
 
-    That is all of `data.path`, or else a part of the checkpoint's own data, validation or test,
-    `as_validated` without the silence that its training left out.
+    That is all of `data.path`, or else a part of the checkpoint's own data, validation or test.
+    `as_validated` it is that part, without the silence that the training left out, also where
+    `data.path` is the checkpoint's own data, as after a move: what was learnt tells nothing.
 
     Raises:
         DataError: the data cannot be read, is not found, is another, or has no such part.
@@ -42,19 +43,26 @@ def asked_for(
         data = _own_data(saved, session.catalogue)
     known = Known(saved.codec, saved.labels, samples=False)
     corpus = load_corpus(data, session, known)
-    if not asked.path and corpus.sha256 != saved.data.get("sha256"):
+    is_own = corpus.sha256 == saved.data.get("sha256")
+    if not (asked.path or is_own):
         raise DataError(
             f"{' and '.join(data.path) or corpus.name} is not what the checkpoint was trained on "
             "(another sha256): give data.path to evaluate other data"
         )
     part, quiet = corpus.whole, 0.0
-    if not asked.path:
+    if is_own and (as_validated or not asked.path):
         own = saved.settings.data
         _, validation, test = corpus.split(own.split)
-        part = validation if own_part == "validation" else test
-        quiet = own.trim_silence if as_validated else 0.0
-    if not len(part):
-        raise DataError(f"the checkpoint was trained without a {own_part} part: give data.path")
+        kept = validation if own_part == "validation" else test
+        if len(kept):
+            part, quiet = kept, own.trim_silence if as_validated else 0.0
+            told = f"data.path is the checkpoint's own data: of it the {own_part} part is read"
+        elif asked.path:
+            told = "data.path is the checkpoint's own data, all of which it learnt"
+        else:
+            raise DataError(f"the checkpoint was trained without a {own_part} part: give data.path")
+        if asked.path:
+            session.notice(told)
     if corpus.codec.kind == "audio":
         part = without_silence(part, corpus.codec, quiet)
     return part, corpus

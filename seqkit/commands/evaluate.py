@@ -54,7 +54,7 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         "unreadable_files": corpus.unreadable_files,
         "protocol": keys.protocol,
         "window": part.whole_frames(keys.window) if keys.protocol == "windowed" else None,
-        "part": None if keys.data.path else keys.part,
+        "part": None if len(part) == len(corpus.whole) else keys.part,
         "checkpoint": saved.name or str(saved.file),
         "device": device.describe(chosen),
         "data_sha256": corpus.sha256,

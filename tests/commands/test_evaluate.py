@@ -26,6 +26,17 @@ def test_its_own_validation_part_scores_as_in_training(run: Run, trained: Path) 
     assert scores["data_sha256"] == summary["data"]["sha256"]
 
 
+def test_its_own_data_are_known_where_they_were_moved(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    moved = tmp_path / "moved.txt"
+    moved.write_text(100 * SENTENCE)
+    words = ("evaluate", f"checkpoint={trained}", "device=cpu", "json=true")
+    found = run.ok(*words, f"data.path={moved}")
+    assert "the checkpoint's own data: of it the validation part" in found.err
+    assert found.out == run.ok(*words).out
+
+
 def test_unknown_characters_follow_the_rule(run: Run, trained: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("the r☃in in sp☃in")
