@@ -111,7 +111,7 @@ def text_faults(facts: Mapping[str, Any], kind: str, *, is_list: bool = False) -
     known = sum(n for name, n in counts.items() if name.isascii())  # by the model shakespeare
     helps = short and kind == "text" and known >= _KNOWN * symbols
     start = " or start with init_from=shakespeare:" if helps else ""
-    returns, replaced = counts.get("\r", 0), counts.get("\ufffd", 0)
+    returns, replaced, garbled = counts.get("\r", 0), counts.get("\ufffd", 0), _garbled(counts)
     unseen = {c: n for c, n in counts.items() if c in _HIDDEN}  # bytes have other names
     rare = [n for n in counts.values() if n < _FEW]
     most, lost = max(1, occurring - len(rare)), sum(rare) / symbols
@@ -143,6 +143,11 @@ def text_faults(facts: Mapping[str, Any], kind: str, *, is_list: bool = False) -
             "convert the original again, from the encoding that it is in",
         ),
         (
+            garbled,
+            f"«Ã» or «Â» stands {counted(garbled, 'time')}, where UTF-8 seems to have been read as "
+            "another encoding and saved so: convert the original again",
+        ),
+        (
             returns,
             f"{returns:,} line ends have a CR, as on Windows or old Macs, which the model would "
             f"learn as a character: {RETURNS}",
@@ -154,6 +159,17 @@ def text_faults(facts: Mapping[str, Any], kind: str, *, is_list: bool = False) -
             fewer,
         ),
     )
+
+
+def _garbled(counts: Mapping[str, int]) -> int:
+    """How often the first halves of letters in UTF-8 stand, if not as letters of their own.
+
+    Then signs come after them, the second halves, and there is hardly an accented small letter.
+    """
+    halves = counts.get("Ã", 0) + counts.get("Â", 0)
+    letters = sum(n for name, n in counts.items() if "ß" <= name <= "ÿ")
+    signs = sum(n for name, n in counts.items() if "\x80" <= name < "À")
+    return halves if signs > halves / 2 > letters else 0
 
 
 def decibels(amplitude: float) -> float:

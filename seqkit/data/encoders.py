@@ -30,13 +30,16 @@ UNKNOWN = {
     "nearest": ("character", "outside the vocabulary replaced by the nearest"),
 }
 """What is told of unknown characters, by `data.unknown`. A codec of one's own does not tell."""
-RETURNS = "tr -d '\\r' takes those of Windows out, tr '\\r' '\\n' replaces those of old Macs"
+RETURNS = (
+    "`tr -d '\\r' < FILE > NEW.txt` takes those of Windows out, `tr '\\r' '\\n' < FILE > NEW.txt` "
+    "replaces those of old Macs"
+)
 """What to do about carriage returns."""
 _NULS, _MANY = 0.1, 32  # of all bytes, and in all
 _MARK = "\ufeff"  # of the byte order
 _OLDER = (
-    "cp1252", "cp1250", "cp1251", "koi8-r", "cp437", "macintosh", "shift-jis", "euc-jp", "euc-kr",
-    "big5", "gb18030",
+    "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8-r", "cp437",
+    "macintosh", "shift-jis", "euc-jp", "euc-kr", "big5", "gb18030",
 )  # fmt: skip
 """Encodings of old files, by names that iconv knows, too."""
 _BEFORE, _SHOWN = 6, 16  # bytes before the first that is another's, and characters, that are shown
@@ -75,10 +78,10 @@ def _text_blocks(file: Path, config: DataConfig, count: Watch) -> Iterator[str]:
         # error.object is what the decoder had kept and the newest block: it ends where we read to.
         offset = read - len(error.object) + error.start
         reason = f"byte {offset} (0x{error.object[error.start]:02x}) is not {encoding}"
-        hint = _advice(file) or _of_other(file, encoding, error)
+        hint = _advice(file, encoding) or _of_other(file, encoding, error)
         raise BadFileError(file, reason, hint) from error
     except UnicodeError as error:
-        hint = _advice(file) or _ANY_FILE
+        hint = _advice(file, encoding) or _ANY_FILE
         raise BadFileError(file, f"not {encoding} ({error})", hint) from error
 
 
@@ -95,9 +98,9 @@ def check_plain(file: Path, begin: bytes, encoding: str) -> None:
     if wide.startswith("utf") and _ends_in_utf8(file):
         raise BadFileError(file, f"it begins in {wide.upper()} and ends in UTF-8", _TWO)
     if not wide and files.is_utf8(begin, name):
-        raise BadFileError(file, f"not {encoding} text", _encoded(file, "utf-8"))
+        raise BadFileError(file, f"not {encoding} text", _encoded(file, "utf-8", encoding))
     if files.meant(begin) or is_sound or not as_told or (not wide and _is_binary(begin)):
-        raise BadFileError(file, f"not {encoding} text", _advice(file))
+        raise BadFileError(file, f"not {encoding} text", _advice(file, encoding))
 
 
 def _is_binary(begin: bytes) -> bool:
@@ -113,13 +116,13 @@ def _ends_in_utf8(file: Path) -> bool:
     return b"\0" not in end and len({*end}) > _KINDS and files.is_utf8(end, "utf-16")
 
 
-def _advice(file: Path) -> str:
+def _advice(file: Path, encoding: str) -> str:
     """What to do about a file that is no text in the encoding; empty if that is not known."""
     begin = head(file)
     if what := files.meant(begin):
         return f"it is {what}"
     if wide := files.wide_encoding(begin):
-        return _encoded(file, wide)
+        return _encoded(file, wide, encoding)
     if reader.is_sound(file):
         return f"it is sound: {SOUND_HINT}"
     return f"many of its bytes are NUL: {_ANY_FILE}" if _is_binary(begin) else ""
@@ -129,13 +132,15 @@ def _of_other(file: Path, encoding: str, error: UnicodeDecodeError) -> str:
     """What to do about a byte that is not in the encoding: show how it reads in older ones."""
     is_utf8 = encodings.lookup(encoding).name.startswith("utf-8")
     content, place, is_cut = error.object, error.start, error.reason in _CUT
+    if content[place : place + _TAIL].count(0) > _KINDS:
+        return f"UTF-16 or another file begins about there: {_TWO}"
     if is_cut or (is_utf8 and not content[:place].isascii()):
         why = "it ends within a character" if is_cut else f"what stands before it is {encoding}"
         return f"{why}: `{_converted(file, encoding, '-c ')}` drops what is not {encoding}"
     begin = content[max(place - _BEFORE, 0) :][: files.HEAD]
     seen = {name: _seen(begin, name) for name in _OLDER if name != encoding}
     read = ", ".join(f"{name} («{text}»)" for name, text in seen.items() if text)
-    convert = f"if all files are in it, else convert this one: `{_converted(file, 'ENCODING')}`"
+    convert = f"if all files are in it, {_else(file, 'ENCODING', encoding)}"
     hint = f"give the encoding in which it reads right, such as data.encoding={read}, {convert}; "
     return f"{hint if read else ''}save a document as plain text; {_ANY_FILE}"
 
@@ -154,11 +159,18 @@ def _converted(file: Path, encoding: str, option: str = "") -> str:
     return f"iconv {option}-f {name} -t utf-8 {shlex.quote(str(file))} > NEW.txt"
 
 
-def _encoded(file: Path, encoding: str) -> str:
-    """How to read a file that is in another encoding, which other files may not be in."""
-    known, convert = f"it looks like text in {encoding.upper()}", _converted(file, encoding)
-    all_files = f"give data.encoding={encoding} if all files are in it"
-    return f"{known}: {all_files}, else convert this one: `{convert}`"
+def _encoded(file: Path, own: str, encoding: str) -> str:
+    """How to read a file that is in its own encoding, which other files may not be in."""
+    known, all_files = f"it looks like text in {own.upper()}", f"give data.encoding={own} if all"
+    return f"{known}: {all_files} files are in it, {_else(file, own, encoding)}"
+
+
+def _else(file: Path, own: str, encoding: str) -> str:
+    """What to do about a file where others are in another encoding, which was asked for."""
+    if encodings.lookup(encoding).name.startswith("utf-8"):
+        return f"else convert this one: `{_converted(file, own)}`"
+    converted = "" if own == "utf-8" else f", this one by `{_converted(file, own)}`"
+    return f"else convert all to UTF-8 and leave data.encoding out{converted}"
 
 
 def pieces_of(file: Path, kind: str, config: DataConfig, count: Watch) -> Iterator[str | bytes]:

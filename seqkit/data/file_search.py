@@ -129,7 +129,7 @@ class Search:
             reasons = {"hidden": hidden, "holding a run": runs, "the log of a run": logs}
             self.left_out.update({reason: len(those) for reason, those in reasons.items() if those})
             folders[:] = sorted({*folders} - hidden - runs)
-            yield from (place / each for each in names if each not in hidden | logs)
+            yield from (place / each for each in sorted({*names} - hidden - logs))
 
     def _kind_of(self, paths: Sequence[Path], found: Sequence[Entry]) -> str:
         """Whether data.kind=auto takes the paths for sound or for text.

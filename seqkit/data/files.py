@@ -65,7 +65,8 @@ _BEGINNINGS = {
 """How files begin that may pass for text or sound and are neither, and what to do with them."""
 _SERVER = re.compile(
     rb"(<\?xml[^>]*>\s*)?<Error>\s*<Code>|[45]\d\d: [A-Z][A-Za-z ]+\s*\Z|"
-    rb"(<!doctype html[^>]*>\s*)?<html[^>]*>\s*<head[^>]*>.{,200}?<title>\s*[45]\d\d\b",
+    rb"(<!doctype html[^>]*>\s*)?<html[^>]*>\s*<head[^>]*>.{,200}?"
+    rb"<title>\s*([45]\d\d\b|Google Drive)",
     re.IGNORECASE | re.DOTALL,
 )
 _PAGE = 1 << 12  # bytes of what a server says in place of a file, at most
@@ -201,7 +202,10 @@ def is_utf8(begin: bytes, name: str) -> bool:
         text = codecs.getincrementaldecoder("utf-8")().decode(begin)
     except UnicodeError:
         return False
-    least = -1 if name.startswith(("utf-16", "utf-32")) else _FEW  # to others ASCII is the same
+    one_byte = len(bytes(range(0x80, 0x100)).decode(name, "replace")) == 0x80
+    least = 0 if one_byte else _FEW  # pairs of bytes may happen to be UTF-8
+    if name.startswith(("utf-16", "utf-32")):  # to others ASCII is the same
+        least = -1
     return not name.startswith(("utf-8", "ascii")) and len(begin) - len(text) > least
 
 

@@ -352,6 +352,11 @@ FILES = (
     refused(
         "mail.txt", lambda: ("古池や\n" * 200).encode("iso2022_jp"), "data.encoding=iso-2022-jp"
     ),
+    refused("powershell.txt", lambda: TEXT.encode() + TEXT.encode("utf-16-le"), "begins about"),
+    refused("greek.txt", lambda: ("Ελληνικά\n" * 200).encode("cp1253"), "cp1253 («Ελληνικά"),
+    Odd("twice.txt", lambda: TEXT.encode().decode("latin-1").encode(), 0, "«Ã» or «Â» stands 1"),
+    refused("ftp.wav", lambda: riff().replace(b"\n", b"\r\n"), "took it for text"),
+    refused("drive.txt", lambda: b"<html><head><title>Google Drive - Virus", "of the server"),
     refused("appended.txt", lambda: TEXT.encode("utf-16") + TEXT.encode(), "ends in UTF-8"),
     refused("surrogates.txt", lambda: TEXT.encode() + b"\xed\xa0\xbd\n" + b"x" * 99, "iconv -c"),
     Odd(

@@ -47,7 +47,7 @@ def test_line_ends_are_characters(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("ä\r\nb\rc\n\r\r\n\n\r".encode())
     kept = load(tmp_path / "a.txt")
     assert kept.codec.decode(kept.whole.symbols) == "ä\r\nb\rc\n\r\r\n\n\r"
-    with pytest.raises(DataError, match=r"U\+000D.* at offset 1 .*: tr -d '\\r' takes"):
+    with pytest.raises(DataError, match=r"U\+000D.* at offset 1 .*: `tr -d '\\r' <"):
         load(tmp_path / "a.txt", Characters.from_text("ä\nbc"))
 
 
@@ -67,7 +67,7 @@ def test_one_file_of_another_encoding_is_no_reason_to_garble_the_others(
     with pytest.raises(DataError, match=rf"else convert this one: `iconv .*{tmp_path}/b.txt"):
         load(tmp_path)
     with pytest.raises(
-        DataError, match=r"a\.txt: not .* looks like text in UTF-8: .*this one: `iconv"
+        DataError, match=r"a\.txt: not .* looks like text in UTF-8: .*convert all to UTF-8 and"
     ):
         load(tmp_path, encoding=given)
 
@@ -100,6 +100,12 @@ def test_what_is_meant_otherwise_is_refused_alone_and_beside_others(
     corpus = load(folder, kind=kind, on_bad_file="skip")
     assert corpus.codec.decode(corpus.whole.symbols) == "bbb"
     assert corpus.unreadable_files == 1
+
+
+def test_one_letter_tells_utf8(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a caf\u00e9")
+    with pytest.raises(DataError, match="looks like text in UTF-8"):
+        load(tmp_path / "a.txt", encoding="cp1252")
 
 
 def test_a_row_of_dots_is_no_other_encoding(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _BY_SOUNDFILE = (b"RIFF", b"RF64", b"fLaC", b"FORM", b".snd")
 _UNTOLD = 1 << 40  # frames; libsndfile reports more if no header says how many
 _OPEN = 0x7EF00000  # bytes; a header says more if the sound was still to come
+_LINES = 20  # line ends, which samples have by chance
 _SLACK = 64  # bytes, of headers, that some recorders count twice
 _FORMATS = (
     "aac,ac3,aiff,amr,asf,au,avi,caf,eac3,flac,loas,matroska,mov,mp3,mpeg,mpegts,nistsphere,ogg,"
@@ -87,6 +88,9 @@ def _check(path: Path, begin: bytes, size: int) -> None:
         raise BadFileError(path, "cannot be read as sound: it is text", hint)
     if what := files.meant(begin):
         raise BadFileError(path, f"cannot be read as sound: it is {what}")
+    if begin.count(b"\n") == begin.count(b"\r\n") > _LINES:  # by chance one in 256 is
+        fault = "a program took it for text, and made each of its bytes 0A two, 0D 0A"
+        raise BadFileError(path, fault, "copy it again, as binary")
     if begin.startswith(b"RF64") and begin[12:16] == b"ds64" and not any(begin[20:36]):
         command = f"printf RIFF | dd conv=notrunc of={shlex.quote(str(path))}"
         hint = f"`{command}` lets it be read to its end"
