@@ -109,13 +109,10 @@ SOUND = (tone() * 32767).astype("<i2").tobytes()
     ("content", "said"),
     [
         (wav(SOUND[:-100], len(SOUND)), "truncated: the header promises 8044 bytes, 7944 are"),
-        (wav(b"", 0), "it holds no samples"),
         (wav(SOUND, len(SOUND) + 65), "truncated: the header promises"),
-        (wav(SOUND, 0)[:40], "cannot be read as sound"),
         (wav(SOUND, len(SOUND)).replace(struct.pack("<I", RATE), b"\1\0\0\0"), "says 1 Hz"),
         (b"<!DOCTYPE html>\n<p>not found: " * 9, "it is text"),
         (codecs.BOM_UTF16_LE + "not found".encode("utf-16-le") * 9, "cannot be read as sound"),
-        (b"", "cannot be read as sound"),
     ],
 )
 def test_faults_are_named_in_our_words_alone(
