@@ -117,7 +117,7 @@ def test_line_ends_of_windows_are_advised_against(run: Run, tmp_path: Path) -> N
     text = tmp_path / "a.txt"
     text.write_bytes(PROSE.replace("\n", "\r\n").encode())
     found, _ = advised(run, f"data.path={text}")
-    assert any("tr -d '\\r' takes" in fault for fault in found["faults"])
+    assert any("tr -d '\\r' < FILE > NEW.txt" in fault for fault in found["faults"])
 
 
 @pytest.mark.parametrize("times", [0.02, 4])
