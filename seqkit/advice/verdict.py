@@ -122,13 +122,12 @@ def judge(record: Record) -> Verdict:
     total = record.number("total_steps")
     if not record.keys:
         return Verdict(finding, "Its settings cannot be read.")
-    at = f"{record.step:,}" + (f" of {total:,.0f}" if total else "")
+    step = max(record.number("ended", "step") or 0, record.step)  # of the last no report need be
+    at = f"{step:,.0f}" + (f" of {total:,.0f}" if total else "")
     if record.state == "diverged":
         clip = "" if record.keys["train.clip_norm"] else ", and train.clip_norm=1"
         return Verdict(finding, f"Try {_slower(record)}{clip}.")
     if ended := _ENDED.get(record.state):
-        last = max(record.number("ended", "step") or 0, record.step)  # of which no report need be
-        at = at.replace(f"{record.step:,}", f"{last:,.0f}", 1)
         said = f"{ended.format(at)}. This goes on with it:"
         return Verdict(finding, said, _go_on(record))
     seen = next(_seen(record), "")
