@@ -4,6 +4,7 @@ Standard input is read once, to its end, into a file of the cache.
 """
 
 import codecs
+import contextlib
 import difflib
 import hashlib
 import os
@@ -202,11 +203,15 @@ def is_utf8(begin: bytes, name: str) -> bool:
         text = codecs.getincrementaldecoder("utf-8")().decode(begin)
     except UnicodeError:
         return False
-    one_byte = len(bytes(range(0x80, 0x100)).decode(name, "replace")) == 0x80
-    least = 0 if one_byte else _FEW  # pairs of bytes may happen to be UTF-8
     if name.startswith(("utf-16", "utf-32")):  # to others ASCII is the same
-        least = -1
-    return not name.startswith(("utf-8", "ascii")) and len(begin) - len(text) > least
+        return True
+    if name.startswith(("utf-8", "ascii")):
+        return False
+    least = _FEW  # pairs of bytes may happen to be UTF-8
+    with contextlib.suppress(UnicodeError):  # idna and punycode replace none
+        if len(bytes(range(0x80, 0x100)).decode(name, "replace")) == 0x80:
+            least = 0
+    return len(begin) - len(text) > least
 
 
 def is_text(begin: bytes, encoding: str) -> bool:
