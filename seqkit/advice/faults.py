@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seqkit.config import DataConfig, TrainConfig
-from seqkit.data.codecs import Characters, Codec, Quantiser, SoundCodec
+from seqkit.data.codecs import Characters, Codec, Quantiser, SoundCodec, TextCodec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.encoders import RETURNS
 from seqkit.data.sound.encoder import CLIPPED
@@ -31,6 +32,22 @@ _CONTROLS = (range(0x20), range(0x7F, 0xA0), range(0x202A, 0x202F))
 _HIDDEN = {*map(chr, itertools.chain(*_CONTROLS)), *"\u00ad\u200b\u200e\u200f\u2060\ufeff"}
 _HIDDEN -= {*"\t\n\v\f\r"}
 """Characters without a shape: control characters, marks of direction, spaces of no width."""
+_ESCAPES = {
+    "escapes of HTML, which Python's html.unescape reads": (
+        r"&(?:[a-zA-Z]{2,8}|#x?[\da-fA-F]{2,5});"
+    ),
+    "escapes of mail, which Python's quopri.decodestring reads": r"=(?:[89A-F][\dA-F]|\r?$)",
+    "escapes of URLs, which Python's urllib.parse.unquote reads": r"%[\dA-F]{2}",
+    "escapes of a string in JSON or Python, which json.loads or ast.literal_eval reads": (
+        r"\\(?:u[\da-fA-F]{4}|x[\da-f]{2}|n(?![a-z]))"
+    ),
+    "lines in base64, which Python's base64.b64decode reads": r"^[A-Za-z\d+/]{60,}=*\r?$",
+    "Chinese in HZ, which data.encoding=hz reads": r"~\{[!-~]+~\}",
+    "letters in UTF-7, which data.encoding=utf-7 reads": r"\+[A-Za-z\d/]{3,}-",
+}
+"""Other notations of characters, and how they look."""
+_READ = 1 << 20  # characters, in which escapes are looked for
+_OFTEN = 0.001  # times the characters; in pages and in programs there are fewer
 _SAMPLES = 1 << 16  # samples read at a time
 _LOWEST = -120.0  # decibels; what is quieter counts as this
 _TRIM = 40  # decibels, of `data.trim_silence`
@@ -99,8 +116,11 @@ def text_facts(part: Part, codec: Codec) -> dict[str, Any]:
     return {"vocabulary": {"size": codec.size, "counts": frequent}}
 
 
-def text_faults(facts: Mapping[str, Any], kind: str, *, is_list: bool = False) -> list[Fault]:
-    """The faults of a text, or of bytes, the worst first."""
+def text_faults(
+    part: Part, codec: TextCodec, facts: Mapping[str, Any], *, is_list: bool = False
+) -> list[Fault]:
+    """The faults of a text, or of bytes, of which `text_facts` has the facts; the worst first."""
+    kind = codec.kind
     noun, counts = "text" if kind == "text" else "content", facts["vocabulary"]["counts"]
     occurring, symbols = len(counts), sum(counts.values())
     if occurring == 1:
@@ -111,15 +131,13 @@ def text_faults(facts: Mapping[str, Any], kind: str, *, is_list: bool = False) -
     known = sum(n for name, n in counts.items() if name.isascii())  # by the model shakespeare
     helps = short and kind == "text" and known >= _KNOWN * symbols
     start = " or start with init_from=shakespeare:" if helps else ""
-    returns, replaced, garbled = counts.get("\r", 0), counts.get("\ufffd", 0), _garbled(counts)
-    unseen = {c: n for c, n in counts.items() if c in _HIDDEN}  # bytes have other names
     rare = [n for n in counts.values() if n < _FEW]
     most, lost = max(1, occurring - len(rare)), sum(rare) / symbols
     remedy, fewer = "give more of it", dict[str, Any]()
     if lost <= _LOST:
         remedy = f"read it with data.max_vocabulary={most} data.unknown=skip to leave them out"
         fewer = {"max_vocabulary": most, "unknown": "skip"}
-    return told(
+    return content_faults(part, codec, facts) + told(
         (
             is_list and symbols < _SHORT_LIST,
             f"the list is short, {symbols:,} symbols: below {_SHORT_LIST:,} a network learns "
@@ -131,6 +149,24 @@ def text_faults(facts: Mapping[str, Any], kind: str, *, is_list: bool = False) -
             f"it by heart: give more,{start} see docs/reference/writers.md",
             {"init_from": "shakespeare"} if helps else {},
         ),
+        (
+            kind == "text" and len(rare) > _RARE * occurring and not helps,  # or they are known
+            f"{len(rare):,} of {occurring:,} symbols occur fewer than {_FEW} times, too few to "
+            f"learn, and make up {percent(lost)} of the {noun}: {remedy}",
+            fewer,
+        ),
+    )
+
+
+def content_faults(part: Part, codec: TextCodec, facts: Mapping[str, Any]) -> list[Fault]:
+    """What a text holds that its owner may not know of; none of bytes."""
+    if codec.kind == "bytes":
+        return []
+    counts, begin = facts["vocabulary"]["counts"], str(codec.decode(part.symbols[:_READ]))
+    returns, replaced, garbled = counts.get("\r", 0), counts.get("\ufffd", 0), _garbled(counts)
+    unseen = {c: n for c, n in counts.items() if c in _HIDDEN}
+    escapes = {kind: re.findall(form, begin, re.MULTILINE) for kind, form in _ESCAPES.items()}
+    return told(
         (
             unseen,
             f"{counted(sum(unseen.values()), 'character')} cannot be seen "
@@ -152,11 +188,14 @@ def text_faults(facts: Mapping[str, Any], kind: str, *, is_list: bool = False) -
             f"{returns:,} line ends have a CR, as on Windows or old Macs, which the model would "
             f"learn as a character: {RETURNS}",
         ),
-        (
-            kind == "text" and len(rare) > _RARE * occurring and not helps,  # or they are known
-            f"{len(rare):,} of {occurring:,} symbols occur fewer than {_FEW} times, too few to "
-            f"learn, and make up {percent(lost)} of the {noun}: {remedy}",
-            fewer,
+        *(
+            (
+                len(found) > max(_OFTEN * len(begin), _FEW),
+                f"«{found[0][:_SHOWN].strip()}» and the like stand {counted(len(found), 'time')}, "
+                f"and the model would learn them: they are {kind}",
+            )
+            for kind, found in escapes.items()
+            if found
         ),
     )
 

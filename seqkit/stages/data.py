@@ -9,7 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seqkit.advice.faults import CONSTANT, require_enough, sound_faults
+from seqkit.advice.faults import (
+    CONSTANT,
+    Fault,
+    content_faults,
+    require_enough,
+    sound_faults,
+    text_facts,
+)
 from seqkit.config import DataConfig, TrainConfig
 from seqkit.data.codecs import SoundCodec, Spectral, UnknownSymbolError
 from seqkit.data.corpus import Corpus, Part
@@ -90,10 +97,13 @@ def read_data(
         require_cut(keys, corpus.name, len(corpus.files), len(corpus.whole.starts))
         if corpus.codec.kind == "audio":
             found = sound_faults(corpus, keys, known=bool(known and known.codec))
-            for fault in found[:_MOST_FAULTS]:
-                notice(str(fault))
         elif corpus.whole.is_constant:
-            notice(CONSTANT)
+            found = [Fault(CONSTANT)]
+        else:
+            facts = text_facts(corpus.whole, corpus.codec)
+            found = content_faults(corpus.whole, corpus.codec, facts)
+        for fault in found[:_MOST_FAULTS]:
+            notice(str(fault))
     training, validation, _ = corpus.split(keys.split)
     require_enough(corpus, keys.split, train, recipe)
     if corpus.labels is not None and training.labels is not None:

@@ -1,13 +1,12 @@
 """What is told of data is true of it, and what was probably meant to be read otherwise."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import soundfile
 
-from seqkit.advice.faults import levels_of, sound_faults, text_facts, text_faults
+from seqkit.advice.faults import Fault, levels_of, sound_faults, text_facts, text_faults
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Characters, MuLaw
 from seqkit.data.corpus import Corpus, Part
@@ -20,17 +19,20 @@ RATE = 8000
 NOISE = np.random.default_rng(0).uniform(-0.5, 0.5, 12 * RATE).astype(np.float32)
 
 
-def facts(content: str) -> dict[str, Any]:
+def told_of(content: str) -> list[Fault]:
     codec = Characters.from_text(content)
-    return text_facts(Part.of(codec.encode(content)), codec)
+    part = Part.of(codec.encode(content))
+    return text_faults(part, codec, text_facts(part, codec))
 
 
 def test_characters_are_counted_across_blocks() -> None:
-    assert facts("ab" * 40_000 + "b")["vocabulary"]["counts"] == {"b": 40_001, "a": 40_000}
+    codec, content = Characters("ab", 0), "ab" * 40_000 + "b"
+    counts = text_facts(Part.of(codec.encode(content)), codec)["vocabulary"]["counts"]
+    assert counts == {"b": 40_001, "a": 40_000}
 
 
 def faults(content: str) -> str:
-    return "\n".join(map(str, text_faults(facts(content), "text")))
+    return "\n".join(map(str, told_of(content)))
 
 
 def test_every_fault_is_told() -> None:
@@ -48,9 +50,7 @@ def test_every_fault_is_told() -> None:
 def test_rare_characters_that_make_up_much_of_a_text_are_not_to_be_left_out() -> None:
     rare = "".join(chr(0x4E00 + number) for number in range(300))
     for text_of, advised in (("ab" * 60_000 + rare, {"max_vocabulary", "unknown"}), (rare * 2, {})):
-        codec = Characters("".join(sorted(set(text_of))), 0)
-        found = text_facts(Part.of(codec.encode(text_of)), codec)
-        fault = next(each for each in text_faults(found, "text") if "too few" in each.line)
+        fault = next(each for each in told_of(text_of) if "too few" in each.line)
         assert {*fault.keys} == {*advised}
         assert ("give more of it" in fault.line) == (not advised)
 
