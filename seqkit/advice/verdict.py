@@ -20,7 +20,7 @@ _FALLING = 0.99  # times the loss before
 _GAP = 1.10  # validation over training: more is learnt by heart than understood
 _FEW = 8  # reports of a training; fewer tell nothing of where it goes
 _SHORT = 200  # steps, in which no network has learnt all that it can
-_PASSES = 2.0  # over the training part: what was met once is not known by heart
+_PASSES, _BY_HEART = 2.0, 20.0  # over the training part: what was met once is not known by heart
 _MOST_DROPOUT, _USUAL_RATE = 0.5, 0.01
 
 _ADVICE = {
@@ -29,6 +29,8 @@ _ADVICE = {
     "training data by heart. Try {less_by_heart}.",
     "explodes": "Its loss is above that of any guess: try {slower}.",
     "is short": "It was too short to tell more: give it more steps or more time.",
+    "is unjudged": "Such a loss tells how well the data are known by heart: judge by the samples, "
+    "or give more {content}.",
     "falls": "The loss was still falling at the end: more steps or more time will help.",
     "lies apart": "It predicts its training data much better than new {content}. "
     "Try {less_by_heart}.",
@@ -90,6 +92,8 @@ def _seen(record: Record) -> Iterator[str]:
     warm = record.keys.get("optimizer.warmup_steps", 0)
     if few or record.step < 2 * warm:
         yield "is short"
+    if not len(losses) and (record.passes or 0) > _BY_HEART:
+        yield "is unjudged"
     fell = len(losses) > 1 and last < _FALLING * float(losses[-2])
     before = judged.around(0.75 * float(judged.steps[-1])) if len(judged.steps) else 0.0
     if fell or (before and judged.recent < _FALLING * before):

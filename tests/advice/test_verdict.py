@@ -113,6 +113,11 @@ def test_a_run_that_is_not_finished(
     assert command in verdict.command
 
 
+def test_a_loss_of_training_data_met_often_is_not_believed(leave: Leave) -> None:
+    run = leave(DOWN, [], data={"kind": "audio", "training_symbols": 100})
+    assert "known by heart" in judge(read(run)).advice
+
+
 @pytest.mark.parametrize(("epochs", "given"), [(400, False), (3, True)])
 def test_whole_minutes_are_advised_and_epochs_that_would_end_them(
     epochs: int, given: bool, leave: Leave
