@@ -30,6 +30,7 @@ from seqkit.generation.sampler import Prompt
 from seqkit.symbols import Symbols
 
 _LENGTH, _SECONDS = 500, 5.0  # symbols of text and seconds of sound, by default
+_SHOWN = 60  # characters of a prompt of which some are replaced
 _NOTHING: Symbols = np.zeros(0, np.uint8)
 Notice = Callable[[str], object]
 
@@ -78,14 +79,14 @@ class Text:
         except UnknownSymbolError as error:
             fault = f"{name}: {error}: the model never saw it"
             if unknown == "error":
-                hint = ": sample.unknown=skip leaves it out"
                 near = isinstance(self._codec, Characters) and self._codec.near(error.character)
+                hint = ": sample.unknown=skip leaves it out"
                 hint += f", sample.unknown=nearest replaces it by {near!r}" if near else ""
                 raise ConfigError(fault + hint if name == "prompt" else fault) from error
-        assert isinstance(content, str)  # no byte is unknown
-        done = "left out" if unknown == "skip" else "replaced by what is near, or left out"
-        notice(f"{fault}: {done}")
-        return self._codec.encode(content, unknown)
+        symbols = self._codec.encode(content, unknown)
+        read = self._codec.decode(symbols)
+        notice(f"{fault}: {name} is read as {read[:_SHOWN]!r}{' …' * (len(read) > _SHOWN)}")
+        return symbols
 
     def read_prompt(self, prompt: Prompt, notice: Notice) -> Symbols:
         """The symbols (N,) of a prompt, N = 0 without one; see `encode` for what is told.
