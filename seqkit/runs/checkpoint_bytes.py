@@ -31,7 +31,7 @@ _TYPES = {
 }
 _ALIGNMENT = 8  # bytes, of the tensors' first
 _ZEROS = b"0" * 64  # what stands in the place of the digest while it is taken
-_LARGEST = 1 << 26  # bytes of a header: a vocabulary of all characters takes a quarter
+_LARGEST, _MOST = 1 << 24, 1 << 21  # bytes and values of a header: of all characters, twice
 _NOT_OURS = (
     *(struct.error, ValueError, KeyError, TypeError, AttributeError, IndexError),
     *(OverflowError, MemoryError, RecursionError),
@@ -141,9 +141,10 @@ def in_full(tensors: NamedArrays) -> NamedArrays:
 def _header(stream: BinaryIO) -> tuple[dict[str, Any], int]:
     """What a file's header holds, and where the tensors begin. Raises one of _NOT_OURS."""
     length: int = struct.unpack("<Q", stream.read(8))[0]
-    if length > _LARGEST:
+    text = stream.read(min(length, _LARGEST))
+    if length > _LARGEST or text.count(b",") > _MOST:  # each value takes up to 64 bytes
         raise ValueError(f"a header of {length} bytes")
-    entries: dict[str, Any] = json.loads(stream.read(length))
+    entries: dict[str, Any] = json.loads(text)
     return entries, 8 + length
 
 
