@@ -174,12 +174,16 @@ def keys(command: str) -> str:
 def refuse_unknown(word: str) -> None:
     """Raise ConfigError where a word is no command: it names the nearest one."""
     if word not in COMMANDS:
+        from seqkit.compose.recipes import recipe_files  # Hydra takes a while
+
         if word in dropped.COMMANDS:
             raise ConfigError(f"{word}: that command is gone: {dropped.COMMANDS[word]}")
         if os.path.lexists(word):
             raise ConfigError(f"{word} is no command: {KEYED}")
         if word in dict(options()):
             raise ConfigError(f"{word} is a key: give {word}=VALUE, without blanks around =")
+        if word in recipe_files([]):
+            raise ConfigError(f"{word} is a recipe: give recipe={word}")
         names = list(COMMANDS)
         there = f"There are: {', '.join(names)}"
         raise ConfigError(f"unknown command {word}{nearest(word, names)} {there}")
