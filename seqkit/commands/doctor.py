@@ -28,6 +28,7 @@ from seqkit.foundation.wording import (
     command_line,
     counted,
     duration,
+    first_of,
     rounded,
     visible_line,
 )
@@ -64,6 +65,9 @@ def _of_run(path: Path, catalogue: Catalogue) -> dict[str, Any]:
         except CheckpointError as error:
             problems.append(str(error))
     judged = verdict.judge(record)
+    gone = [each for each in record.keys.get("data.path", []) if not Path(each).exists()]
+    if judged.command and gone:
+        problems.append(f"what it learns from is gone ({first_of(gone)}): add data.path=PLACE")
     try:
         if judged.command:
             resume.find_last(RunFiles(path), catalogue, problems.append)
@@ -129,7 +133,7 @@ def _examined(
         with progress("counting"):
             found, is_list = faults.text_facts(corpus.whole, codec), data.document == "line"
         about = {"text": found}
-        told = faults.text_faults(found, codec.kind, is_list=is_list)
+        told = faults.text_faults(corpus.whole, codec, found, is_list=is_list)
     judged = validation if len(validation) else corpus.whole  # as the run's report does
     with progress("baselines"):
         beside = baselines.baselines(judged, codec, baselines.SAMPLE)
