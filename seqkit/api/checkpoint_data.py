@@ -50,6 +50,8 @@ def asked_for(
             "(another sha256): give data.path to evaluate other data"
         )
     part, quiet = corpus.whole, 0.0
+    if own_part == "test" and not is_own:
+        session.notice("part=test is a part of the checkpoint's own data: all of data.path is read")
     if is_own and (as_validated or not asked.path):
         own = saved.settings.data
         _, validation, test = corpus.split(own.split)
