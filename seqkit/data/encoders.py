@@ -39,7 +39,7 @@ _NULS, _MANY = 0.1, 32  # of all bytes, and in all
 _MARK = "\ufeff"  # of the byte order
 _OLDER = (
     "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8-r", "cp437",
-    "macintosh", "shift-jis", "euc-jp", "euc-kr", "big5", "gb18030",
+    "cp874", "cp1258", "cp037", "macintosh", "shift-jis", "euc-jp", "euc-kr", "big5", "gb18030",
 )  # fmt: skip
 """Encodings of old files, by names that iconv knows, too."""
 _BEFORE, _SHOWN = 6, 16  # bytes before the first that is another's, and characters, that are shown
