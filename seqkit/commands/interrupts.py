@@ -45,7 +45,7 @@ def ended_by_signals(advice: str = "") -> "Iterator[Interrupts]":
         if of_key and not advice:
             raise KeyboardInterrupt from error
         ended = "interrupted" if of_key else f"stopped by {interrupts.received.name}"
-        advice = advice or "what it wrote until then is whole"
+        advice = advice or "the files that it wrote are whole"
         raise interrupts.failure(f"{ended}: {advice}") from error
 
 

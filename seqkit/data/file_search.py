@@ -126,7 +126,7 @@ class Search:
             hidden = {each for each in (*folders, *names) if each.startswith(".")}
             runs = {each for each in {*folders} - hidden if is_run(place / each)}
             logs = {f"{run}.log" for run in runs} & {*names}  # which a sweep writes beside them
-            reasons = {"hidden": hidden, "holding a run": runs, "the log of a run": logs}
+            reasons = {"hidden": hidden, "with a run in it": runs, "the log of a run": logs}
             self.left_out.update({reason: len(those) for reason, those in reasons.items() if those})
             folders[:] = sorted({*folders} - hidden - runs)
             yield from (place / each for each in sorted({*names} - hidden - logs))

@@ -71,5 +71,5 @@ def test_a_signal_ends_text_on_stdout_in_a_line(
         finally:
             making.kill()
     assert 50 <= len(begun + rest) < 10_000_000
-    assert said.endswith(f"stopped by {sent.name}: what it wrote until then is whole\n")
+    assert said.endswith(f"stopped by {sent.name}: the files that it wrote are whole\n")
     assert said.count("\n") == 1

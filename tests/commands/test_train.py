@@ -147,5 +147,5 @@ def test_a_signal_in_the_closing_sample_ends_it_in_a_line(text_file: Path, tmp_p
     rest, err = training.communicate(timeout=600)
     assert training.returncode == 75, err
     assert 200 <= len(begun + rest) < 100_000_000
-    assert err.endswith("stopped by SIGTERM: what it wrote until then is whole\n")
+    assert err.endswith("stopped by SIGTERM: the files that it wrote are whole\n")
     assert summary_of(tmp_path / "a")["steps"] == 2

@@ -85,7 +85,7 @@ def test_runs_are_no_data(tree: Path) -> None:
     chosen = search()
     assert "runs/notes.txt" in (names := list(chosen.named([tree])))
     assert not [name for name in names if name.startswith("runs/a")]
-    assert (chosen.left_out["holding a run"], chosen.left_out["the log of a run"]) == (1, 1)
+    assert (chosen.left_out["with a run in it"], chosen.left_out["the log of a run"]) == (1, 1)
 
 
 def test_sound_goes_by_its_name_and_bytes_by_nothing(tmp_path: Path) -> None:

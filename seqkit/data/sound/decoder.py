@@ -124,6 +124,10 @@ def _hint(path: Path, begin: bytes, unlisted: bool) -> str:
     if place > 0 and begin[place + 8 :].startswith(b"WAVE"):
         command = f"tail -c +{place + 1} {shlex.quote(str(path))} > NEW.wav"
         return f"a WAV begins at its byte {place}: `{command}` takes it"
+    if begin[4:8] == b"ftyp":
+        return (
+            "its index (moov) is not there, as where recording or copying broke off: copy it again"
+        )
     known = f"a converter may read it: `ffmpeg -i {shlex.quote(str(path))} NEW.wav`"
     if path.suffix.lower() in (".pcm", ".raw", ""):
         return _BARE
