@@ -34,7 +34,7 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
             f"the codec {codec.name} is a plug-in's: pages know characters, bytes and sound"
         )
     labels = None if saved.labels is None else labelled.every(saved.labels)
-    arranged, weights = pack(network, codec.size, labels)
+    arranged, weights = pack(network, codec.size + _ends(saved), labels)
     programs = {"relaxed": program(True), "plain": program(False)}
     content = filled(saved, title, {"arranged": arranged}, {**programs, "weights": weights})
     if len(content) > _MOST:
@@ -55,7 +55,7 @@ def filled(
     model = {
         **{"title": title, "kind": codec.kind, "size": codec.size, "start": codec.start},
         **dataclasses.asdict(saved.sampling),
-        "labels": labels,
+        **{"labels": labels, "ends": _ends(saved)},
         **_of_codec(codec),
         **engine,
     }
@@ -72,6 +72,11 @@ def filled(
     )
     values = {"title": title, "about": about, "served": "choices" in engine, "model": model}
     return wording.page(Path(__file__).with_suffix(".html"), values)
+
+
+def _ends(saved: Checkpoint) -> bool:
+    """Whether text of a model ends with its document, by the symbol after those of its codec."""
+    return bool(saved.model.ends) and saved.codec.kind != "audio"
 
 
 def _of_codec(codec: Codec) -> dict[str, Any]:

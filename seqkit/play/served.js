@@ -7,7 +7,8 @@ let recorded = "", recorder;
 function asked({ temperature, top_p, top_k }) {
   const label = [...document.querySelectorAll("#labels select")].map((own) => `${own.name}:${own.value}`);
   return new URLSearchParams({ checkpoint: model.title, temperature, top_p, ...(top_k && { top_k }),
-    ...(model.labels && { label }), json: true, live: true, nats: $("coloured").checked });
+    ...(model.labels && { label }),
+    ...(model.ends && { until: "document" }), json: true, live: true, nats: $("coloured").checked });
 }
 
 function tail({ last }) {                  // of what is there, to go on from
@@ -42,7 +43,7 @@ function serverSource() {
           told({ id: own.id, symbols, nats });
         }
       }
-      if (own.left > 0) ask(tail(own), own);
+      if (own.left > 0 && !model.ends) ask(tail(own), own);
       else told({ id: own.id, ended: true });
     } catch (error) {
       if (signal.aborted) return;

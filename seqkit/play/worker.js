@@ -47,9 +47,11 @@ function make() {              // a block
   if (!run || (!part.length && left && !count)) return;
   if (part.length) network.feed(part, label);
   else if (left) {
-    const symbols = network.draw(count, label);
+    let symbols = network.draw(count, label);
     [granted, left] = [granted - count, left - count];
-    const nats = network.probabilities.slice(0, count).map((p) => -Math.log(p));
+    const end = model.ends ? symbols.indexOf(model.size) : -1;
+    if (end >= 0) [symbols, left] = [symbols.slice(0, end), 0];
+    const nats = network.probabilities.slice(0, symbols.length).map((p) => -Math.log(p));
     postMessage({ id: run, symbols, nats });
   } else {
     postMessage({ id: run, ended: true });
