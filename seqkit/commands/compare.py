@@ -16,6 +16,7 @@ from seqkit.runs.record import Record, read
 _SECTIONS = ("data", "model", "optimizer", "train")
 _KEYS = ("recipe", "seed", "init_from", "device")  # of the root, that shape a training
 _OUTCOMES = ("finished", "diverged")
+_PLACES = ("data.path", "data.dataset")  # which do not change how it is read
 _MOST = 8  # columns of keys
 _LIKE = {"True": "yes", "False": "no"}
 
@@ -34,13 +35,13 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
             bar.add(1)
     # Those on the same data stand together, the best first.
     records.sort(key=lambda run: (_data(run), math.inf if run.loss is None else run.loss))
+    groups = [_data(record) for record in records]
     differing = _differing(records)
     rows = [_row(record, differing) for record in records]
-    read_differently = any(name.startswith("data.") for name in differing if name != "data.path")
-    if read_differently or len({_data(record) for record in records}) > 1:
+    if len({*groups}) > 1:
         console.notice(
-            "these runs differ in their data, or in how they read them: losses on different data "
-            "do not compare"
+            "losses compare within a block: those of another one differ in their data, or in how "
+            "they read them"
         )
     if keys.json:
         found = {"runs": rows, "differing": differing, "left_out": [*map(str, others)]}
@@ -50,12 +51,13 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         columns = differing if len(differing) <= _MOST else given[:_MOST]
         if left := len(differing) - len(columns):
             console.notice(f"keys that differ beside those shown: {left} (json=true has all)")
-        stdout.write(_table(rows, columns))
+        stdout.write(_table(rows, columns, groups))
 
 
 def _data(record: Record) -> str:
-    """What tells the data of a run from other data."""
-    return record.text("data", "sha256") or f"unknown, of {record.path}"
+    """What tells the data of a run, as it reads them, from other data."""
+    read = {k: v for k, v in record.keys.items() if k.startswith("data.") and k not in _PLACES}
+    return f"{record.text('data', 'sha256') or record.path} {read}"
 
 
 def _differing(records: Sequence[Record]) -> list[str]:
@@ -93,8 +95,8 @@ def _row(record: Record, differing: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
-    """A line for each run."""
+def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], groups: Sequence[str]) -> str:
+    """A line for each run, and an empty one between groups."""
     last = [name.rpartition(".")[2] for name in columns]  # where that leaves no doubt
     short = [
         word if last.count(word) == 1 else name for name, word in zip(columns, last, strict=True)
@@ -115,7 +117,11 @@ def _table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
             *(row["settings"][name] for name in columns),
         ]
         cells.append([visible_line(_shown(value)) for value in shown])
-    return "\n".join(aligned(cells))
+    head, *lines = aligned(cells)
+    for before in range(len(groups) - 1, 0, -1):
+        if groups[before] != groups[before - 1]:
+            lines.insert(before, "")
+    return "\n".join([head, *lines])
 
 
 def _shown(value: Any) -> str:
