@@ -126,8 +126,7 @@ def judge(record: Record) -> Verdict:
     total = record.number("total_steps")
     if not record.keys:
         return Verdict(finding, "Its settings cannot be read.")
-    step = max(record.number("ended", "step") or 0, record.step)  # of the last no report need be
-    at = f"{step:,.0f}" + (f" of {total:,.0f}" if total else "")
+    at = f"{record.step:,}" + (f" of {total:,.0f}" if total else "")
     if record.state == "diverged":
         clip = "" if record.keys["train.clip_norm"] else ", and train.clip_norm=1"
         return Verdict(finding, f"Try {_slower(record)}{clip}.")

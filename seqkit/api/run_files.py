@@ -49,7 +49,7 @@ def about_run(training: Training) -> dict[str, Any]:
     return {
         **_of_both(training),
         "local_processes": training.ranks.rank.local_size,
-        "total_steps": training.trainer.total_steps,
+        "total_steps": 0 if training.config.train.max_minutes else training.trainer.total_steps,
         "epoch_steps": training.trainer.epoch_steps,
         "data": {
             **corpus.record(),

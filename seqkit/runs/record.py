@@ -54,7 +54,7 @@ class Record:
 
     train: losses, nats a symbol.
     validation: losses on the validation part.
-    step, trained_seconds, symbols: of the last line of its metrics; `symbols` were trained on,
+    reported, trained_seconds, symbols: of the last line of its metrics; `symbols` were trained on,
         repeats included.
     keys: all settings by their dotted names, as its newest checkpoint has them; empty if it cannot
         be read.
@@ -66,7 +66,7 @@ class Record:
     path: Path
     train: Curve
     validation: Curve
-    step: int
+    reported: int
     trained_seconds: float
     symbols: float
     state: State
@@ -76,6 +76,11 @@ class Record:
     samples: Sequence[tuple[int, Path]]
     final: Path | None
     data: Path | None
+
+    @property
+    def step(self) -> int:
+        """The last one, of which no report need be."""
+        return max(self.reported, int(self.number("ended", "step") or 0))
 
     @property
     def best(self) -> tuple[int, float] | None:
@@ -145,7 +150,7 @@ def read(path: Path, state: State | None = None) -> Record:
         path=path,
         train=_curve(train),
         validation=_curve(validation),
-        step=int(max((line["step"] for line in every), default=0)),
+        reported=int(max((line["step"] for line in every), default=0)),
         trained_seconds=max((line.get("seconds", 0.0) for line in every), default=0.0),
         symbols=max((line.get("symbols", 0.0) for line in train), default=0.0),
         state=state,
