@@ -50,8 +50,6 @@ def asked_for(
             "(another sha256): give data.path to evaluate other data"
         )
     part, quiet = corpus.whole, 0.0
-    if own_part == "test" and not is_own:
-        session.notice("part=test is a part of the checkpoint's own data: all of data.path is read")
     if is_own and (as_validated or not asked.path):
         own = saved.settings.data
         _, validation, test = corpus.split(own.split)
@@ -62,7 +60,9 @@ def asked_for(
         elif asked.path:
             told = "data.path is the checkpoint's own data, all of which it learnt"
         else:
-            raise DataError(f"the checkpoint was trained without a {own_part} part: give data.path")
+            raise DataError(
+                f"the checkpoint was trained without a {own_part} part: give data.path, no part"
+            )
         if asked.path:
             session.notice(told)
     if corpus.codec.kind == "audio":

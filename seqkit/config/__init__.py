@@ -134,7 +134,9 @@ def check(config: Config) -> None:
             f"data.channel={config.data.channel} data.channels=2: give one of the two"
         )
     if config.part != "validation" and config.data.path:
-        raise ConfigError(f"part={config.part} is of the checkpoint's own data: data.path has none")
+        raise ConfigError(
+            f"part={config.part} is of the checkpoint's own data: leave part or data.path out"
+        )
     if config.model.ends and config.train.jump_after:
         raise ConfigError(
             "model.ends=true: train.jump_after lets sounds go on in another one, so none of them "

@@ -89,14 +89,6 @@ URL = (
 """Of a URL, such as hf://USER/NAME, in the place of a checkpoint."""
 OF_NETWORK = ("model.cell_clip", "model.conditions", "model.lookback")
 """Keys with which, unless they are 0, a network gives other numbers: it is not read."""
-OF_TRAINING = {
-    **dict.fromkeys(("data.copies", "data.label_column", "optimizer.final_lr", "train.clip_value")),
-    **{"optimizer.beta1": 0.9, "optimizer.beta2": 0.99, "optimizer.kind": "adamw"},
-    "data.leave_out": None,
-    "data.newline": "keep",
-    "train.teachers": None,
-}
-"""Keys with which, unless they are as here (None: 0 or empty), a run learns otherwise: it ends."""
 
 
 def instead(key: str, value: object = None) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from seqkit.config import Config
-from seqkit.foundation import disk, dropped
+from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.config_file import from_values
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
@@ -23,8 +23,7 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
 
     Raises:
         CheckpointError: there is none, or all are damaged.
-        UnreadableError: one of them cannot be read now, though it may be whole; or the run learned
-            with a key that is gone.
+        UnreadableError: one of them cannot be read now, though it may be whole.
     """
     reasons: list[str] = []
     for file in map(files.checkpoint, STATES):
@@ -32,11 +31,10 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
             saved = checkpoint.load(file, catalogue)
             if saved.training is None:
                 raise CheckpointError(f"{file}: it holds no training state")
-            _require_kept(saved)
         except UnreadableError:
             raise
         except CheckpointError as error:
-            reasons.append(str(error))
+            reasons += [str(error)] if file.exists() else []
             continue
         for reason in reasons:
             notice(f"{reason}; going on from {file.name}")
@@ -44,22 +42,8 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
     best = files.checkpoint("best")
     begin = shlex.quote(f"init_from={best}")
     instead = f"with another run_dir, {begin} begins with its best weights"
-    raise CheckpointError(
-        f"the run cannot go on: {'; '.join(reasons)}: {instead if peek(best) else 'train anew'}"
-    )
-
-
-def _require_kept(saved: Checkpoint) -> None:
-    """Raise UnreadableError where a run learned with a key that is gone."""
-    for name, usual in dropped.OF_TRAINING.items():
-        group, _, key = name.partition(".")
-        values = saved.config.get(group)
-        value = values.get(key, usual) if isinstance(values, dict) else usual
-        if value != usual and (value or usual):
-            raise UnreadableError(
-                f"{saved.file}: it learned with {name}, which is gone: {dropped.KEYS[name]}; a new "
-                f"run begins with its weights by {shlex.quote(f'init_from={saved.file}')}"
-            )
+    why = "; ".join(reasons) or "neither last nor previous is there"
+    raise CheckpointError(f"the run cannot go on: {why}: {instead if peek(best) else 'train anew'}")
 
 
 def set_aside(files: RunFiles, found: Checkpoint) -> None:

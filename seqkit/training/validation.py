@@ -80,7 +80,7 @@ class Validation:
         if not math.isfinite(raw):
             raise DivergedError(
                 f"the validation loss is {raw} at step {progress.step}: "
-                "try a smaller optimizer.lr or train.clip_norm"
+                "try a smaller optimizer.lr, or train.clip_norm=1"
             )
         self._chosen = weights, temperature = min(losses, key=losses.__getitem__)
         loss = losses[self._chosen]

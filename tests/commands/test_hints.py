@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.foundation.catalogue import Catalogue
-from seqkit.runs import checkpoint
 from tests.conftest import SENTENCE, SMALL, Run
 
 pytestmark = pytest.mark.thorough
@@ -41,8 +39,6 @@ HINTS = [
     ("generate checkpoint={sound} until=x", "give (seconds)", r"-until \1=1"),
     ("doctor checkpoint={run}", "(python -m .*?) reads"),
     ("doctor run_dir={run}", "(python -m seqkit run_dir.*)"),
-    ("doctor run_dir=sgd", r"init_from=(\S+)",
-     r"-doctor {tiny} data.path=text.txt run_dir=new init_from=\1"),
     ("evaluate checkpoint={run} data.path=strange.txt", "(data.unknown=skip)"),
     ("evaluate checkpoint={run} data.path=strange.txt", "(data.unknown=nearest)"),
     ("evaluate checkpoint={run} data.path=accents.txt", "(data.unknown=nearest)"),
@@ -70,7 +66,6 @@ HINTS = [
     ("doctor data.path={run}", r"(doctor run_dir=\S+)", r"-doctor -data.path \1"),
     ("doctor recipe=my_sound data.path=text.txt", "(recipe=shakespeare)"),
     ("doctor recipe=shakespeare data.path=stereo.wav", "(recipe=my_sound)"),
-    ("doctor recipe=shakespeare data.path=stereo.wav", "(recipe=my_sound)"),
     ("doctor recipe=wav_generation data.path=stereo.wav data.channels=2", GIVEN),
     ("doctor data.path=text.txt data.document=%%", "give (line)", r"data.document=\1"),
     ("{tiny} data.path=text.txt run_dir={run}", "(resume=auto)", r"-recipe -data.path \1"),
@@ -93,7 +88,7 @@ HINTS = [
 
 @pytest.fixture(scope="module")
 def place(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what people bring; the run `sgd` learned with a key that is gone."""
+    """A folder with what people bring."""
     folder = tmp_path_factory.mktemp("hints")
     for name in ("folder", "broken", "held by/run", "nested/one"):
         (folder / name).mkdir(parents=True)
@@ -116,11 +111,6 @@ def place(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         soundfile.write(folder / f"{name}.wav", wave, 8000)
     bad = shutil.copytree(trained, folder / "bad") / "checkpoints" / "best.safetensors"
     bad.write_bytes(bad.read_bytes()[:-1] + b"\0")
-    run = shutil.copytree(trained, folder / "sgd")
-    for file in (run / "checkpoints").iterdir():
-        saved = checkpoint.load(file, Catalogue())
-        saved.config["optimizer"]["kind"] = "sgd"
-        saved.save(file)
     return folder
 
 

@@ -1,13 +1,11 @@
 """Which saved state a run goes on from, and with which settings."""
 
-import dataclasses
 import errno
 import shutil
 from pathlib import Path
 
 import pytest
 
-from seqkit.foundation import dropped
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.runs.checkpoint import load as read_checkpoint
@@ -70,32 +68,6 @@ def test_what_cannot_be_read_now_is_not_taken_for_damaged(
     monkeypatch.setattr("seqkit.runs.checkpoint.FORMAT", 0)
     with pytest.raises(UnreadableError, match="format 1, and this seqkit reads format 0"):
         find_last(folder, Catalogue(), print)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("data.label_column", "mood"), ("train.clip_value", 0.5), ("train.teachers", ["a"])),
-        *(("optimizer.kind", "sgd"), ("optimizer.beta1", 0.0), ("optimizer.beta2", 0.999)),
-    ],
-)
-def test_a_run_that_learned_with_a_dropped_key_does_not_go_on(
-    name: str, value: object, tmp_path: Path
-) -> None:
-    folder, (group, key) = RunFolder(tmp_path / "run"), name.split(".")
-    usual = dropped.OF_TRAINING[name] or type(value)()
-    for given in (usual, value):
-        with folder.claimed():
-            folder.make()
-            folder.save(dataclasses.replace(checkpoint(1), config={group: {key: given}}))
-        assert read_checkpoint(folder.checkpoint("last"), Catalogue()).settings
-        if given == usual:
-            assert find_last(folder, Catalogue(), print)
-    with pytest.raises(UnreadableError) as caught:
-        find_last(folder, Catalogue(), print)
-    said = str(caught.value)
-    assert f"it learned with {name}, which is gone: {dropped.KEYS[name]}; " in said
-    assert "\n" not in said
 
 
 def test_the_settings_are_those_of_the_newest_checkpoint(trained: Path, tmp_path: Path) -> None:
