@@ -80,7 +80,7 @@ def describe(event: Event) -> str | None:
             data = visible_line(event.data)
             verb = f"going on at step {event.step}" if event.step else "training"
             return (
-                f"{verb}: {event.symbols:,} symbols of {data}, {event.vocabulary} distinct; "
+                f"{verb}: {event.symbols:,} symbols of {data}, vocabulary {event.vocabulary}; "
                 f"{event.parameters:,} parameters; {event.device}, {event.precision}; "
                 f"into {event.run_dir}"
             )
