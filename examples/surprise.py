@@ -46,12 +46,12 @@ def main() -> None:
     """Print the page of a text."""
     parser = argparse.ArgumentParser(description="A text in the colours of its surprise.")
     parser.add_argument("run", help="a run's folder, a checkpoint's file or a ready-made model")
-    parser.add_argument("text", type=Path, help="a text file, whose characters the model knows")
+    parser.add_argument("text", type=Path, help="a text, shown as the model reads it")
     given = parser.parse_args()
 
     try:
-        text = given.text.read_text("utf-8")
-        print(page(seqkit.load(given.run), text, given.text.name))
+        model, text = seqkit.load(given.run), given.text.read_text("utf-8")
+        print(page(model, model.codec.decode(model.encode(text, "nearest")), given.text.name))
     except (seqkit.SeqkitError, OSError, ValueError) as error:
         raise SystemExit(f"{given.text}: {error}") from None
 
