@@ -65,10 +65,11 @@ def nothing_left(source: Source, left_out: Mapping[str, str]) -> DataError:
     reasons = [f"{error.file} ({error.reason})" for error in source.search.errors]
     reasons += [f"{source.files[name]} ({reason})" for name, reason in left_out.items()]
     why = first_of(reasons)
-    silent = [source.files[name] for name, reason in left_out.items() if reason == "silent"]
+    silent = [source.files[name] for name, why in left_out.items() if why.startswith("silent")]
     blocks = chain.from_iterable(SoundReader(file).all_channels() for file in silent)
     if silent:  # or mixed to silence, as opposite channels are
-        why += f": give a recording in which at least {SHORTEST * 1000:g} ms can be heard"
+        least = f"{SHORTEST * 1000:g} ms can be heard"
+        why += f": give a recording, made louder if need be, in which at least {least}"
         if source.config.channel == "mix" and any(np.ptp(frames, 1).any() for frames in blocks):
             why += ", or one of its channels alone, data.channel=0"
     return DataError(f"{source.located}: nothing is left to learn from{why and ': '}{why}")

@@ -27,7 +27,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Source
 from seqkit.data.encoders import UNKNOWN, encode_text, pieces_of
 from seqkit.data.files import BadFileError, Findings, digest_of
-from seqkit.data.sound.encoder import CLIPPED, OVER, encode_sound, frames_of
+from seqkit.data.sound.encoder import OVER, encode_sound, frames_of
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress
@@ -35,7 +35,7 @@ from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.ranks import Session
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
-_FORMAT = 22  # of the cached files; what is chosen otherwise changes their key, too
+_FORMAT = 23  # of the cached files; what is chosen otherwise changes their key, too
 _OF_SOUND = ("on_bad_file", "channel")
 _OF_TEXT = ("on_bad_file", "unknown", "document", "encoding", "kind")
 """The keys that what is kept depends on, beside the codec."""
@@ -228,6 +228,7 @@ def encode(
                 lengths, found = encode_text(file, codec, config, stream, bar.add)
             findings.left_out |= found.left_out
             findings.counts += found.counts
+            findings.odd += found.odd
             if not lengths.any():
                 stream.seek(begin)
                 stream.truncate()
@@ -242,7 +243,7 @@ def encode(
         "counts": [len(each) for each in sizes],
         "skipped": findings.counts[UNKNOWN["skip"]] + len(findings.left_out),
         "clipped": findings.counts[OVER],
-        "clipped_files": findings.counts[CLIPPED],
+        "odd": findings.odd,
         "notes": findings.notes(source.documents, codec),
     }
 
@@ -264,7 +265,7 @@ def _corpus_of(
         source.bytes,
         skipped=facts["skipped"] + bad * source.is_sound,
         clipped=facts["clipped"],
-        clipped_files=facts["clipped_files"],
+        odd=facts["odd"],
         unreadable_files=bad,
         notes=(*facts["notes"], *source.notes),
         files=tuple((name, count) for name, count, _ in files),

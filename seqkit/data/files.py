@@ -231,10 +231,12 @@ class Findings:
 
     left_out: the recordings that hold nothing to learn from, and why.
     counts: how often else something was found: a noun, which may be empty, and what is said of it.
+    odd: how many recordings are not as one expects, by what is said of them.
     """
 
     left_out: dict[str, str] = field(default_factory=dict)
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    odd: Counter[str] = field(default_factory=Counter)
 
     def notes(self, files: Mapping[str, Path], codec: Codec) -> list[str]:
         """What the user is told about these files, by their names."""

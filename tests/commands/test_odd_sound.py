@@ -29,7 +29,7 @@ def tone(seconds: float, rate: int, hertz: float = 300) -> npt.NDArray[np.float6
     ("samples", "rate", "code", "told"),
     [
         (tone(1, 44100), 44100, 0, "the sound is short, 1.0 s: 10 s is the least"),
-        (np.zeros(80_000), 8000, 3, "give a recording in which at least 20 ms can be heard"),
+        (np.zeros(80_000), 8000, 3, "in which at least 20 ms can be heard"),
         (np.sin(2 * np.pi * 440 * np.arange(96_000) / 8000), 8000, 0, "finished: 1 step in"),
         (tone(2, 96_000), 96_000, 0, "1 resampled from 96000 Hz to 48000 Hz"),
         (np.pad(tone(1, 8000), 80_000), 8000, 0, "19.7 s of silence left out (data.trim"),

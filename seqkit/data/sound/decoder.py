@@ -15,6 +15,7 @@ import soundfile
 from seqkit.data import files
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames
+from seqkit.foundation import disk
 
 if TYPE_CHECKING:
     import av
@@ -23,6 +24,7 @@ _BY_SOUNDFILE = (b"RIFF", b"RF64", b"fLaC", b"FORM", b".snd")
 _UNTOLD = 1 << 40  # frames; libsndfile reports more if no header says how many
 _OPEN = 0x7EF00000  # bytes; a header says more if the sound was still to come
 _LINES = 20  # line ends, which samples have by chance
+_LOST = "\ufffd".encode()  # what a decoder puts in the place of what it cannot read
 _SLACK = 64  # bytes, of headers, that some recorders count twice
 _FORMATS = (
     "aac,ac3,aiff,amr,asf,au,avi,caf,eac3,flac,loas,matroska,mov,mp3,mpeg,mpegts,nistsphere,ogg,"
@@ -81,6 +83,10 @@ def _check(path: Path, begin: bytes, size: int) -> None:
     """Refuse what would be read as if it were right: text, a missing end, samples of odd width."""
     if not begin:
         raise BadFileError(path, "cannot be read as sound: it is empty")
+    windows = begin.count(b"\n") == begin.count(b"\r\n") > _LINES  # by chance one in 256 is
+    if windows or begin.count(_LOST) > _LINES or b"R\0I\0F\0F" in begin[:_LINES]:
+        fault = "a program took it for text, and changed its bytes"
+        raise BadFileError(path, fault, "copy it again, as binary")
     if files.is_text(begin, "utf-8"):
         named = (mimetypes.guess_type(path.name)[0] or "").startswith("audio")
         hint = "an editor shows it: perhaps an error of the server that it is from"
@@ -88,13 +94,18 @@ def _check(path: Path, begin: bytes, size: int) -> None:
         raise BadFileError(path, "cannot be read as sound: it is text", hint)
     if what := files.meant(begin):
         raise BadFileError(path, f"cannot be read as sound: it is {what}")
-    if begin.count(b"\n") == begin.count(b"\r\n") > _LINES:  # by chance one in 256 is
-        fault = "a program took it for text, and made each of its bytes 0A two, 0D 0A"
-        raise BadFileError(path, fault, "copy it again, as binary")
+    place = begin.find(b"RIFF", 1)
+    if place > 0 and begin[place + 8 :].startswith(b"WAVE"):
+        command = f"`tail -c +{place + 1} {shlex.quote(str(path))} > {disk.unused('.wav')}`"
+        raise BadFileError(path, f"a WAV begins at its byte {place}", f"{command} takes it")
     if begin.startswith(b"RF64") and begin[12:16] == b"ds64" and not any(begin[20:36]):
         command = f"printf RIFF | dd conv=notrunc of={shlex.quote(str(path))}"
         hint = f"`{command}` lets it be read to its end"
         raise BadFileError(path, "its sizes were never written, as by a recorder cut off", hint)
+    if begin.startswith(b"RIFF") and _SLACK < 2 * _promised(begin) < size:
+        command = f"`ffmpeg -ignore_length 1 -i {shlex.quote(str(path))} {disk.unused('.wav')}`"
+        fault = f"its header says {_promised(begin)} bytes, and {size} are there"
+        raise BadFileError(path, fault, f"{command} reads them all")
     if size + _SLACK < (promised := _promised(begin)) < _OPEN:
         fault = f"truncated: the header promises {promised} bytes, {size} are there"
         raise BadFileError(path, fault)
@@ -120,15 +131,9 @@ def _promised(begin: bytes) -> int:
 
 def _hint(path: Path, begin: bytes, unlisted: bool) -> str:
     """What to do about a file that begins so; `unlisted`: libav knows the format, _FORMATS not."""
-    place = begin.find(b"RIFF")
-    if place > 0 and begin[place + 8 :].startswith(b"WAVE"):
-        command = f"tail -c +{place + 1} {shlex.quote(str(path))} > NEW.wav"
-        return f"a WAV begins at its byte {place}: `{command}` takes it"
     if begin[4:8] == b"ftyp":
-        return (
-            "its index (moov) is not there, as where recording or copying broke off: copy it again"
-        )
-    known = f"a converter may read it: `ffmpeg -i {shlex.quote(str(path))} NEW.wav`"
+        return "its index (moov) is missing, as where a recording or a copy broke off"
+    known = f"a converter may read it: `ffmpeg -i {shlex.quote(str(path))} {disk.unused('.wav')}`"
     if path.suffix.lower() in (".pcm", ".raw", ""):
         return _BARE
     return known if unlisted else ""
@@ -153,9 +158,11 @@ class Decoder:
             kinds = "its samples are of a kind that cannot be read: write it anew with 16 bits"
             fault = kinds if self._container.streams.audio else "it holds no sound track"
             raise BadFileError(path, fault)
-        self._track = track = tracks[0]
+        self._track, self.has_more = (track := tracks[0]), len(tracks) > 1
         self.samplerate, self.channels = track.rate, track.channels
         self.frames = 0  # how many there are no header is asked
+        self.lost = 0
+        """How many packets could not be decoded."""
 
     def blocks(self, most: int, dtype: str, always_2d: bool) -> Iterator[Frames]:
         """The samples in blocks (n, C), n at `most`. Raises BadFileError."""
@@ -184,3 +191,4 @@ class Decoder:
             except av.InvalidDataError:
                 if self._container.format.name != "mp3":
                     raise
+                self.lost += 1

@@ -21,7 +21,6 @@ SHORTEST = 0.02
 SILENT = 2.0**-15
 """The peak of a clip that holds nothing but the last bit of 16."""
 OVER = "sample", "over 1 clipped"
-CLIPPED = "file", "with over 1 % of the samples at full scale or over"
 _FRAMES = 1 << 16  # of sound, read at a time; with those of a training it takes twice as long
 
 
@@ -64,8 +63,8 @@ def encode_sound(
     if size < SHORTEST * codec.symbol_rate:
         found.left_out[name] = f"shorter than {SHORTEST * 1000:g} ms"
     elif peak < SILENT or not recording.varies:
-        found.left_out[name] = "silent"
-    found.counts[CLIPPED] += recording.is_clipped
+        found.left_out[name] = "silent" + " in its first track" * recording.has_more
+    found.odd.update(recording.oddities)
     return np.array([] if found.left_out else [size], np.int64), found
 
 

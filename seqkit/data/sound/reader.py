@@ -31,6 +31,8 @@ FRAMES = 1 << 13
 """In a block; larger ones are faster, and fragment the process's memory."""
 _LOUDEST = 20.0  # times full scale
 _FULL, _CLIPPED = 0.9999, 0.01  # of full scale, and of the samples: a sine there has 0.009
+_LOUD, _ALIKE = 0.3, 0.2  # of full scale, and the correlation of two samples beside each other
+_SMALL = 1 / 16  # of full scale; of a sine 4 % of the samples are below
 _SHORT = 0.25  # seconds by which a sound may be shorter than its header says
 _LEAST_RATE = 1000  # hertz; resampling what says 1 Hz would make terabytes of megabytes
 _ZEROS = 16  # zero crossings, on each side, of the sinc that resamples
@@ -62,7 +64,9 @@ class SoundReader:
             """How many frames the header says there are; 0 if it does not."""
         self.varies = False
         """Whether any frame, of those that were read, differs from the first one."""
-        self._full = self._read = 0  # samples at full scale, and all, of those that were read
+        self.has_more = False
+        """Whether other sound tracks than the first are in it, of what was read."""
+        self._lost, self._sums = 0, np.zeros(6)
         if self.sample_rate < _LEAST_RATE:
             fault = f"its header says {self.sample_rate} Hz: give it its true sample rate"
             raise BadFileError(path, fault)
@@ -70,9 +74,27 @@ class SoundReader:
             raise BadFileError(path, "its header says that it has no channels")
 
     @property
-    def is_clipped(self) -> bool:
-        """Whether over 1 % of the samples, of those that were read, are at full scale."""
-        return self._full > _CLIPPED * self._read
+    def oddities(self) -> list[str]:
+        """What is not as one expects of a recording, of what was read of it.
+
+        Bytes that are no samples are louder than most recordings, and either each is as far from
+        the next as from any, or hardly one is near 0.
+        """
+        full, small, *sums = self._sums / max(self._sums[-1], 1)
+        mean, power, product, _ = sums
+        varies = power - mean * mean
+        is_noise = product - mean * mean < _ALIKE * varies or max(small / 3, full) < _CLIPPED
+        is_noise &= varies > _LOUD**2
+        found = {
+            "whose samples look like no recording's, but like noise, a square wave, or bytes of "
+            "another format than the header says (floats, DTS, AAC, another order): listen to "
+            "them": is_noise,
+            "with over 1 % of the samples at full scale or over: where that is clipping, the model "
+            "learns it, too: record with less gain": full > _CLIPPED and not is_noise,
+            "with places that cannot be decoded, which are left out": self._lost,
+            "with several sound tracks, of which the first is read": self.has_more,
+        }
+        return [said for said, holds in found.items() if holds]
 
     @functools.cached_property
     def frames(self) -> int:
@@ -134,7 +156,7 @@ class SoundReader:
         return (frames - self.offset for frames in blocks) if self._centred else blocks
 
     def _blocks(self, most: int = FRAMES) -> Iterator[Frames]:
-        read, first = 0, None
+        read, first, self._sums = 0, None, np.zeros(6)
         with self._sound() as sound:
             for frames in sound.blocks(most, dtype="float32", always_2d=True):
                 level = np.abs(frames)
@@ -150,10 +172,13 @@ class SoundReader:
                 first = frames[0] if read == 0 else first
                 self.varies = self.varies or bool((frames != first).any())
                 read += len(frames)
-                if peak >= _FULL:
-                    self._full += int(np.count_nonzero(level >= _FULL))
-                self._read += frames.size
+                one = frames[:, 0]
+                full = np.count_nonzero(level >= _FULL) / self.channels if peak >= _FULL else 0
+                small, products = np.count_nonzero(level[:, 0] < _SMALL), one[1:] @ one[:-1]
+                self._sums += np.array([full, small, one.sum(), one @ one, products, len(one)])
                 yield frames
+            if isinstance(sound, Decoder):
+                self._lost, self.has_more = sound.lost, sound.has_more
         if read == 0:
             raise BadFileError(self.path, "it holds no samples")
         if self.promised - read > _SHORT * self.sample_rate:

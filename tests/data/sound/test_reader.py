@@ -165,5 +165,5 @@ def test_without_torchaudio_a_line_says_so(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_ffmpeg_is_recommended_only_where_it_can_read(tmp_path: Path) -> None:
     (tmp_path / "a.m4a").write_bytes(b"\0\0\0\x10ftypM4A isom\0\0\x10\0mdat" + SOUND[:4088])
-    with pytest.raises(BadFileError, match=r"processing input$"):  # and so says ffmpeg of it
+    with pytest.raises(BadFileError, match="its index"):  # and so says ffmpeg of it
         reader.read_whole(tmp_path / "a.m4a")
