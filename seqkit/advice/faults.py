@@ -1,22 +1,23 @@
 """What data are like, and what is wrong with them: faults that are told, and too little of them."""
 
-import itertools
 import math
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+from unicodedata import category
 
 import numpy as np
 
 from seqkit.config import DataConfig, TrainConfig
 from seqkit.data.codecs import Characters, Codec, Quantiser, SoundCodec, TextCodec
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.encoders import RETURNS
-from seqkit.data.sound.encoder import CLIPPED
+from seqkit.data.encoders import SINGLE_BYTE, rewritten, without_returns
 from seqkit.data.sound.part import without_silence
+from seqkit.evaluation.baselines import histogram_bits
 from seqkit.foundation.errors import DataError
-from seqkit.foundation.wording import counted, duration, first_of, percent
+from seqkit.foundation.wording import counted, first_of, percent
 from seqkit.symbols import Integers
 
 CONSTANT = "the content is one symbol, again and again: there is nothing to learn from it"
@@ -28,24 +29,17 @@ _QUIET = 0.03  # of full scale: the 256 levels of mu-law come to 95 within it
 _LEAST = 10.0  # seconds from which a model makes anything like it
 _SILENCE = 0.5
 _SHOWN = 40  # symbols
-_CONTROLS = (range(0x20), range(0x7F, 0xA0), range(0x202A, 0x202F))
-_HIDDEN = {*map(chr, itertools.chain(*_CONTROLS)), *"\u00ad\u200b\u200e\u200f\u2060\ufeff"}
-_HIDDEN -= {*"\t\n\v\f\r"}
-"""Characters without a shape: control characters, marks of direction, spaces of no width."""
-_ESCAPES = {
-    "escapes of HTML, which Python's html.unescape reads": (
-        r"&(?:[a-zA-Z]{2,8}|#x?[\da-fA-F]{2,5});"
-    ),
-    "escapes of mail, which Python's quopri.decodestring reads": r"=(?:[89A-F][\dA-F]|\r?$)",
-    "escapes of URLs, which Python's urllib.parse.unquote reads": r"%[\dA-F]{2}",
-    "escapes of a string in JSON or Python, which json.loads or ast.literal_eval reads": (
-        r"\\(?:u[\da-fA-F]{4}|x[\da-f]{2}|n(?![a-z]))"
-    ),
-    "lines in base64, which Python's base64.b64decode reads": r"^[A-Za-z\d+/]{60,}=*\r?$",
-    "Chinese in HZ, which data.encoding=hz reads": r"~\{[!-~]+~\}",
-    "letters in UTF-7, which data.encoding=utf-7 reads": r"\+[A-Za-z\d/]{3,}-",
-}
-"""Other notations of characters, and how they look."""
+_UNSEEN, _MEANT = ("Cc", "Cf", "Cn", "Co", "Cs"), {*"\t\n\v\f\r\u200c\u200d"}
+"""Categories of characters without a shape, and those of them that text has for good reasons."""
+_ESCAPE = re.compile(
+    r"\\(?:u[\da-fA-F]{4}|x[\da-f]{2}|n(?![a-z]))|&(?:[a-zA-Z]{2,8}|#x?[\da-fA-F]{2,6});|"
+    r"=(?:[89A-F][\dA-F]|\r?$)|%[\dA-F]{2}|_x[\dA-F]{4}_|\(cid:\d+\)|~\{[!-~]+~\}|"
+    r"\+[A-Za-z\d/]{3,}-|^[A-Za-z\d+/]{60,}=*\r?$",
+    re.MULTILINE,
+)
+"""Of JSON, Python, HTML, mail, URLs, spreadsheets, PDF, HZ, UTF-7 and base64."""
+_WHOLE = 0.8  # of the letters that are none of ASCII
+_FLAT = 5.7  # bits; English has 4.5, programs have 5, and base64 has 6
 _READ = 1 << 20  # characters, in which escapes are looked for
 _OFTEN = 0.001  # times the characters; in pages and in programs there are fewer
 _SAMPLES = 1 << 16  # samples read at a time
@@ -117,9 +111,10 @@ def text_facts(part: Part, codec: Codec) -> dict[str, Any]:
 
 
 def text_faults(
-    part: Part, codec: TextCodec, facts: Mapping[str, Any], *, is_list: bool = False
+    part: Part, codec: TextCodec, facts: Mapping[str, Any], data: DataConfig
 ) -> list[Fault]:
     """The faults of a text, or of bytes, of which `text_facts` has the facts; the worst first."""
+    is_list = data.document == "line"
     kind = codec.kind
     noun, counts = "text" if kind == "text" else "content", facts["vocabulary"]["counts"]
     occurring, symbols = len(counts), sum(counts.values())
@@ -137,7 +132,7 @@ def text_faults(
     if lost <= _LOST:
         remedy = f"read it with data.max_vocabulary={most} data.unknown=skip to leave them out"
         fewer = {"max_vocabulary": most, "unknown": "skip"}
-    return content_faults(part, codec, facts) + told(
+    return content_faults(part, codec, facts, data.path) + told(
         (
             is_list and symbols < _SHORT_LIST,
             f"the list is short, {symbols:,} symbols: below {_SHORT_LIST:,} a network learns "
@@ -158,20 +153,30 @@ def text_faults(
     )
 
 
-def content_faults(part: Part, codec: TextCodec, facts: Mapping[str, Any]) -> list[Fault]:
-    """What a text holds that its owner may not know of; none of bytes."""
-    if codec.kind == "bytes":
+def content_faults(
+    part: Part, codec: TextCodec, facts: Mapping[str, Any], paths: Sequence[str]
+) -> list[Fault]:
+    """What a text of characters at these paths holds that its owner may not know of."""
+    if not isinstance(codec, Characters):
         return []
-    counts, begin = facts["vocabulary"]["counts"], str(codec.decode(part.symbols[:_READ]))
-    returns, replaced, garbled = counts.get("\r", 0), counts.get("\ufffd", 0), _garbled(counts)
-    unseen = {c: n for c, n in counts.items() if c in _HIDDEN}
-    escapes = {kind: re.findall(form, begin, re.MULTILINE) for kind, form in _ESCAPES.items()}
+    counts, begin = facts["vocabulary"]["counts"], codec.decode(part.symbols[:_READ])
+    returns, replaced = counts.get("\r", 0), counts.get("\ufffd", 0)
+    of_windows = returns <= counts.get("\n", 0)
+    unseen = {c: n for c, n in counts.items() if c not in _MEANT and category(c) in _UNSEEN}
+    of_man = f", as {rewritten(paths, 'col -b')} does of a page of man" * ("\b" in unseen)
+    garbled, escapes = _is_garbled(begin[:_BLOCK]), _ESCAPE.findall(begin)
+    shown = [f"«{each[:_SHOWN].strip()}»" for each, _ in Counter(escapes).most_common()]
     return told(
         (
-            unseen,
+            garbled,
+            "its letters seem to have been read in another encoding than their own, and saved so: "
+            "convert the original again, or mend it with ftfy, a library for Python",
+        ),
+        (
+            unseen and not garbled,
             f"{counted(sum(unseen.values()), 'character')} cannot be seen "
             f"({first_of([f'U+{ord(c):04X}' for c in unseen])}), and the model would learn them: "
-            "take them out, unless they are meant",
+            f"take them out{of_man}, unless they are meant",
         ),
         (
             replaced,
@@ -179,36 +184,38 @@ def content_faults(part: Part, codec: TextCodec, facts: Mapping[str, Any]) -> li
             "convert the original again, from the encoding that it is in",
         ),
         (
-            garbled,
-            f"«Ã» or «Â» stands {counted(garbled, 'time')}, where UTF-8 seems to have been read as "
-            "another encoding and saved so: convert the original again",
-        ),
-        (
             returns,
             f"{returns:,} line ends have a CR, as on Windows or old Macs, which the model would "
-            f"learn as a character: {RETURNS}",
+            f"learn as a character: {without_returns(paths, of_windows)}",
         ),
-        *(
-            (
-                len(found) > max(_OFTEN * len(begin), _FEW),
-                f"«{found[0][:_SHOWN].strip()}» and the like stand {counted(len(found), 'time')}, "
-                f"and the model would learn them: they are {kind}",
-            )
-            for kind, found in escapes.items()
-            if found
+        (
+            len(escapes) > max(_OFTEN * len(begin), _FEW),
+            f"{first_of(shown)} stand {counted(len(escapes), 'time')}, and the model would learn "
+            "them: if they stand for other characters, decode them first, as Python's json, html, "
+            "quopri, urllib.parse and base64 do",
+        ),
+        (
+            begin.isascii() and histogram_bits(part.symbols[:_READ], codec.size) > _FLAT,
+            "its characters are about as frequent as each other, as in base64 and in what is "
+            "encrypted or packed: take such parts out, as the pictures of notebooks",
         ),
     )
 
 
-def _garbled(counts: Mapping[str, int]) -> int:
-    """How often the first halves of letters in UTF-8 stand, if not as letters of their own.
+def _is_garbled(begin: str) -> bool:
+    """Whether a text that begins so was read in another encoding than its own, and saved so.
 
-    Then signs come after them, the second halves, and there is hardly an accented small letter.
+    Then its letters make UTF-8 in an older encoding, or those of Latin-1 are more than of ASCII.
     """
-    halves = counts.get("Ã", 0) + counts.get("Â", 0)
-    letters = sum(n for name, n in counts.items() if "ß" <= name <= "ÿ")
-    signs = sum(n for name, n in counts.items() if "\x80" <= name < "À")
-    return halves if signs > halves / 2 > letters else 0
+    letters = re.sub(r"[\0-\x7f]+", "", begin)
+    least = max(_WHOLE * len(letters), _FEW)
+    made = (letters.encode(each, "ignore") for each in ("latin-1", *SINGLE_BYTE))
+    return (
+        any(len(letters.decode("utf-8", "ignore").encode()) > least for letters in made)
+        or sum("À" <= each <= "ÿ" for each in letters)
+        > _WHOLE * sum(map(str.isalpha, begin))
+        > _FEW
+    )
 
 
 def decibels(amplitude: float) -> float:
@@ -252,7 +259,6 @@ def sound_faults(
         return [Fault(CONSTANT)]
     levels = levels or levels_of(part, codec)
     seconds, loudest = len(part) / codec.symbol_rate, 1.0
-    left = duration(seconds * (1 - levels.silence))
     if levels.peak is not None and isinstance(codec, Quantiser):
         loudest = levels.peak * codec.gain
     return told(
@@ -272,15 +278,11 @@ def sound_faults(
             f"{counted(corpus.clipped, 'sample')} over 1 clipped: give data.gain=peak to keep all",
             {"gain": "peak"},
         ),
-        (
-            corpus.clipped_files,
-            f"{counted(corpus.clipped_files, 'file')} {CLIPPED[1]}: where that is clipping, the "
-            "model learns it, too: record with less gain",
-        ),
+        *((count, f"{counted(count, 'file')} {said}") for said, count in corpus.odd.items()),
         (
             levels.silence > _SILENCE and not data.trim_silence,
-            f"{levels.silence:.0%} of the sound is silence, which the model will make, too: leave "
-            f"it out with data.trim_silence={_TRIM}; {left} are left",
+            f"about {levels.silence:.0%} of the sound is silence, which the model will make, too: "
+            f"leave it out with data.trim_silence={_TRIM}",
             {"trim_silence": float(_TRIM)},
         ),
     )

@@ -131,9 +131,9 @@ def _examined(
         about, told = _of_sound(data, corpus, codec)
     else:
         with progress("counting"):
-            found, is_list = faults.text_facts(corpus.whole, codec), data.document == "line"
+            found = faults.text_facts(corpus.whole, codec)
         about = {"text": found}
-        told = faults.text_faults(corpus.whole, codec, found, is_list=is_list)
+        told = faults.text_faults(corpus.whole, codec, found, data)
     judged = validation if len(validation) else corpus.whole  # as the run's report does
     with progress("baselines"):
         beside = baselines.baselines(judged, codec, baselines.SAMPLE)
@@ -142,7 +142,11 @@ def _examined(
         "kind": codec.kind,
         "symbols": len(corpus.whole),
         "split": dict(zip(("training", "validation", "test"), map(len, parts), strict=True)),
-        "files": {"count": len(corpus.whole.starts), "left_out": left_out},
+        "files": {
+            "count": len(corpus.whole.starts),
+            "left_out": left_out,
+            "unreadable": corpus.unreadable_files,
+        },
         **about,
         "baselines": beside,
     }
@@ -216,7 +220,8 @@ def _shown_run(facts: Mapping[str, Any]) -> str:
 def _rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What the data are like: a name and words for each thing."""
     about, files = facts["data"], facts["files"]
-    yield "data", f"{about['name']}, {about['bytes']:,} bytes, read as {facts['kind']}"
+    size = "" if files["unreadable"] else f", {about['bytes']:,} bytes"  # which has theirs, too
+    yield "data", f"{about['name']}{size}, read as {facts['kind']}"
     yield "size", f"{facts['symbols']:,} symbols in {counted(files['count'], 'document')}"
     yield "split", ", ".join(f"{name} {size:,}" for name, size in facts["split"].items() if size)
     if files["left_out"]:

@@ -6,10 +6,11 @@ What is no text is named with its place.
 import codecs as encodings
 import contextlib
 import io
+import re
 import shlex
 import unicodedata
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from seqkit.data import codecs, files
 from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
 from seqkit.data.files import SOUND_HINT, BadFileError, Findings, Watch, blocks, head
 from seqkit.data.sound import reader
+from seqkit.foundation import disk
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import unescaped
@@ -30,21 +32,18 @@ UNKNOWN = {
     "nearest": ("character", "outside the vocabulary replaced by the nearest"),
 }
 """What is told of unknown characters, by `data.unknown`. A codec of one's own does not tell."""
-RETURNS = (
-    "`tr -d '\\r' < FILE > NEW.txt` takes those of Windows out, `tr '\\r' '\\n' < FILE > NEW.txt` "
-    "replaces those of old Macs"
-)
-"""What to do about carriage returns."""
 _NULS, _MANY = 0.1, 32  # of all bytes, and in all
 _MARK = "\ufeff"  # of the byte order
-_OLDER = (
-    "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8-r", "cp437",
-    "cp874", "cp1258", "cp037", "macintosh", "shift-jis", "euc-jp", "euc-kr", "big5", "gb18030",
+SINGLE_BYTE = (
+    "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1258", "koi8-r",
+    "cp437", "cp874", "macintosh",
 )  # fmt: skip
 """Encodings of old files, by names that iconv knows, too."""
+_OLDER = (*SINGLE_BYTE, "cp037", "shift-jis", "euc-jp", "euc-kr", "big5", "gb18030")
 _BEFORE, _SHOWN = 6, 16  # bytes before the first that is another's, and characters, that are shown
 _TAIL, _KINDS = 64, 8  # bytes, far more than happen to be UTF-8, but for … again and again
 _TWO = "two programs wrote it: take it apart, or write it anew with one"
+_PAIR = re.compile(rb"\xed[\xa0-\xaf].\xed[\xb0-\xbf]")  # one emoji, as databases write it
 _CUT = ("unexpected end of data", "truncated data")  # as Python says of half a character
 _ANY_FILE = "a new training reads any file with data.kind=bytes"
 
@@ -130,12 +129,15 @@ def _advice(file: Path, encoding: str) -> str:
 
 def _of_other(file: Path, encoding: str, error: UnicodeDecodeError) -> str:
     """What to do about a byte that is not in the encoding: show how it reads in older ones."""
-    is_utf8 = encodings.lookup(encoding).name.startswith("utf-8")
     content, place, is_cut = error.object, error.start, error.reason in _CUT
     if content[place : place + _TAIL].count(0) > _KINDS:
         return f"UTF-16 or another file begins about there: {_TWO}"
-    if is_cut or (is_utf8 and not content[:place].isascii()):
-        why = "it ends within a character" if is_cut else f"what stands before it is {encoding}"
+    is_utf8 = encodings.lookup(encoding).name.startswith("utf-8")
+    right = content.decode("utf-8", "ignore") if is_utf8 else ""
+    size = len(right.encode())  # most characters that are none of ASCII are no chance
+    is_utf8 = len(content) - size < size - sum(map(str.isascii, right))
+    if is_cut or is_utf8 or _PAIR.match(content, place):
+        why = "it ends within a character" if is_cut else f"most of it is {encoding}"
         return f"{why}: `{_converted(file, encoding, '-c ')}` drops what is not {encoding}"
     begin = content[max(place - _BEFORE, 0) :][: files.HEAD]
     seen = {name: _seen(begin, name) for name in _OLDER if name != encoding}
@@ -156,7 +158,23 @@ def _seen(begin: bytes, encoding: str) -> str:
 def _converted(file: Path, encoding: str, option: str = "") -> str:
     """A command that writes a file anew, in UTF-8; the option -c drops what is no character."""
     name = encoding.replace("-le", "le").replace("-be", "be")
-    return f"iconv {option}-f {name} -t utf-8 {shlex.quote(str(file))} > NEW.txt"
+    return f"iconv {option}-f {name} -t utf-8 {shlex.quote(str(file))} > {disk.unused('.txt')}"
+
+
+def rewritten(paths: Sequence[str], change: str) -> str:
+    """A command line that writes the only file at some paths, or a folder's, anew by a filter."""
+    place, new = shlex.quote(paths[0]) if len(paths) == 1 else "FILE", disk.unused(".txt")
+    if len(paths) == 1 and Path(paths[0]).is_dir():
+        new = disk.unused("")
+        write = f'for each in {place}/*; do {change} < "$each" > {new}/"${{each##*/}}"; done'
+        return f"`mkdir {new}; {write}`"
+    return f"`{change} < {place} > {new}`"
+
+
+def without_returns(paths: Sequence[str], of_windows: bool) -> str:
+    """What makes plain line ends of the carriage returns of Windows, or else of old Macs."""
+    change = r"tr -d '\r'" if of_windows else r"tr '\r' '\n'"
+    return f"{rewritten(paths, change)} takes them out"
 
 
 def _encoded(file: Path, own: str, encoding: str) -> str:
@@ -276,7 +294,7 @@ def _encode(
             symbols = np.asarray(codec.encode(piece, config.unknown))
     except UnknownSymbolError as error:
         hint = "see data.unknown=skip or data.unknown=nearest"
-        hint = RETURNS if error.character == "\r" else hint
+        hint = without_returns([file], "\r\n" in str(piece)) if error.character == "\r" else hint
         unknown = UnknownSymbolError(error.character, offset + error.offset)
         raise DataError(f"{file}: {unknown}: {hint}") from error
     if symbols.size and symbols.dtype.kind not in "iu":

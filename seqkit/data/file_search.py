@@ -23,6 +23,7 @@ from seqkit.foundation.wording import composed, first_of
 
 _HINTS = {"not sound": TEXT_HINT, "sound": SOUND_HINT}
 """Where nothing is taken, by the reason for which files are left out."""
+_OF_WINDOWS = {"desktop.ini", "thumbs.db"}  # which it shows nobody
 _WORDS = {"audio": "file of sound", "text": "file of text", "bytes": "file"}
 Entry = tuple[int, Path]
 """The number of a path of data, from 1, and a file at or below it."""
@@ -124,6 +125,7 @@ class Search:
                 continue
             seen.add(real)
             hidden = {each for each in (*folders, *names) if each.startswith(".")}
+            hidden |= {each for each in names if each.lower() in _OF_WINDOWS}
             runs = {each for each in {*folders} - hidden if is_run(place / each)}
             logs = {f"{run}.log" for run in runs} & {*names}  # which a sweep writes beside them
             reasons = {"hidden": hidden, "with a run in it": runs, "the log of a run": logs}

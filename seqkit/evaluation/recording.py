@@ -157,7 +157,7 @@ class Recording:
         whole = _thinned(whole, self.stride)
         found = self._far(whole)
         if pieces < _ENOUGH:
-            short = f"is too short for a verdict, which needs {VERDICT:g} s of sound"
+            short = f"is too short for a verdict, which needs {VERDICT:g} s of new sound"
             return Judgement(None, short, found, passages)
         heard = [self._hear(piece) for piece in sound.pieces(VERDICT, math.ceil(pieces))]
         means = np.mean([self._far(piece) for piece in heard], 0).tolist()

@@ -17,6 +17,7 @@ from typing import IO, Self
 from seqkit.foundation.errors import OutputError
 
 _LONGEST = 100  # bytes of the file's own name in a temporary one; a name has at most 255
+_MOST = 10_000  # files called NEW
 _LEASE = 24 * 3600.0  # seconds
 
 
@@ -35,6 +36,12 @@ def config_dir(name: str) -> Path:
     package = Path(__file__).resolve().parents[1]
     inside = package / name
     return inside if inside.is_dir() else package.parent / name
+
+
+def unused(suffix: str) -> str:
+    """A name that no file has here, for one that the user is to write: NEW, or NEW2 and so on."""
+    names = (f"NEW{number}{suffix}" for number in ["", *range(2, _MOST)])
+    return next(name for name in names if not os.path.lexists(name))
 
 
 def describe(error: OSError) -> str:

@@ -82,6 +82,7 @@ class Text:
                 near = isinstance(self._codec, Characters) and self._codec.near(error.character)
                 hint = ": sample.unknown=skip leaves it out"
                 hint += f", sample.unknown=nearest replaces it by {near!r}" if near else ""
+                hint += r"; of line ends, prompt=$'a\nb' has one" * (error.character == "\\")
                 raise ConfigError(fault + hint if name == "prompt" else fault) from error
         symbols = self._codec.encode(content, unknown)
         read = self._codec.decode(symbols)

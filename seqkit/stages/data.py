@@ -101,7 +101,7 @@ def read_data(
             found = [Fault(CONSTANT)]
         else:
             facts = text_facts(corpus.whole, corpus.codec)
-            found = content_faults(corpus.whole, corpus.codec, facts)
+            found = content_faults(corpus.whole, corpus.codec, facts, keys.path)
         for fault in found[:_MOST_FAULTS]:
             notice(str(fault))
     training, validation, _ = corpus.split(keys.split)

@@ -17,12 +17,13 @@ from seqkit.foundation.ranks import Session
 
 RATE = 8000
 NOISE = np.random.default_rng(0).uniform(-0.5, 0.5, 12 * RATE).astype(np.float32)
+TONE = np.sin(np.arange(12 * RATE) / 3).astype(np.float32)
 
 
 def told_of(content: str) -> list[Fault]:
     codec = Characters.from_text(content)
     part = Part.of(codec.encode(content))
-    return text_faults(part, codec, text_facts(part, codec))
+    return text_faults(part, codec, text_facts(part, codec), DataConfig(path=["a b.txt"]))
 
 
 def test_characters_are_counted_across_blocks() -> None:
@@ -69,9 +70,10 @@ def leave(path: Path, wave: Wave, rate: int = RATE) -> Path:
         (np.append(NOISE, np.zeros(3 * len(NOISE))), "74% of the sound is silence"),
         (np.append(0.3, np.full(len(NOISE), 0.3003)), "one symbol, again and again"),
         (np.append(NOISE, [1.5, -2, 0]), "2 samples over 1 clipped: give data.gain=peak"),
-        ((3 * NOISE).clip(-1, 1), "1 file with over 1 % of the samples at full scale"),
-        (np.sin(np.arange(12 * RATE) / 3), ""),
-        (np.append(NOISE, np.ones(900)), ""),
+        ((3 * TONE).clip(-1, 1), "1 file with over 1 % of the samples at full scale"),
+        (1.5 * NOISE, "look like no recording's"),
+        (TONE, ""),
+        (np.append(0.9 * NOISE, np.ones(900)), ""),
     ],
 )
 def test_the_faults_that_a_training_tells(wave: Wave, said: str, tmp_path: Path) -> None:

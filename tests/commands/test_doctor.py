@@ -117,7 +117,7 @@ def test_line_ends_of_windows_are_advised_against(run: Run, tmp_path: Path) -> N
     text = tmp_path / "a.txt"
     text.write_bytes(PROSE.replace("\n", "\r\n").encode())
     found, _ = advised(run, f"data.path={text}")
-    assert any("tr -d '\\r' < FILE > NEW.txt" in fault for fault in found["faults"])
+    assert any("tr -d '\\r' < " in fault for fault in found["faults"])
 
 
 @pytest.mark.parametrize("times", [0.02, 4])
@@ -128,7 +128,7 @@ def test_a_gain_that_sound_needs_is_in_the_command_line(
         soundfile.write(tmp_path / f"{name}.wav", wave, 8000, "FLOAT")
     found, data = advised(run, "recipe=wav_generation", f"data.path={tmp_path}")
     assert any("data.gain=peak" in fault for fault in found["faults"])
-    assert (data.gain, found["files"]) == ("peak", {"count": 1, "left_out": 2})
+    assert (data.gain, found["files"]) == ("peak", {"count": 1, "left_out": 2, "unreadable": 0})
 
 
 def test_what_is_given_stays_though_it_is_the_default(run: Run, tmp_path: Path) -> None:

@@ -3,8 +3,13 @@
 `FILES` has each with what `doctor data.path=FILE` comes to: an exit code, and words that it says.
 """
 
+import base64
 import gzip
+import html
 import io
+import json
+import quopri
+import re
 import struct
 import unicodedata
 import zipfile
@@ -345,7 +350,44 @@ FILES = (
         "mail.txt", lambda: ("古池や\n" * 200).encode("iso2022_jp"), "data.encoding=iso-2022-jp"
     ),
     refused("powershell.txt", lambda: TEXT.encode() + TEXT.encode("utf-16-le"), "begins about"),
-    Odd("twice.txt", lambda: TEXT.encode().decode("latin-1").encode(), 0, "«Ã» or «Â» stands 1"),
+    Odd("mail_body.txt", lambda: quopri.encodestring(TEXT.encode()), 0, "decode them first"),
+    Odd(
+        "page.csv.txt",
+        lambda: html.escape(TEXT).encode("ascii", "xmlcharrefreplace"),
+        0,
+        "decode them",
+    ),
+    Odd("tweets.txt", lambda: json.dumps(TEXT).encode(), 0, "«\\u00e4»"),
+    Odd("notebook.txt", lambda: base64.encodebytes(PCM), 0, "as in base64 and in what is"),
+    Odd(
+        "koi8_as_utf8.txt",
+        lambda: TEXT.encode().decode("koi8-r").encode(),
+        0,
+        "in another encoding",
+    ),
+    Odd("man.txt", lambda: re.sub(r"(\w)", "\\1\b\\1", TEXT).encode(), 0, "as `col -b"),
+    refused(
+        "oracle.txt", lambda: (TEXT + "\ud83d\ude00").encode("utf-8", "surrogatepass"), "iconv -c"
+    ),
+    Odd("twice.txt", lambda: TEXT.encode().decode("latin-1").encode(), 0, "in another encoding"),
+    refused("utf8.wav", lambda: riff().decode("utf-8", "replace").encode(), "took it for text"),
+    refused(
+        "redirected.wav",
+        lambda: b"\xff\xfe" + riff()[:500].decode("latin-1").encode("utf-16-le"),
+        "took it for text",
+    ),
+    refused("wrapped.wav", lambda: riff(size=9000, whole=9036), "ffmpeg -ignore_length 1"),
+    Odd(
+        "swapped.wav",
+        lambda: riff((tone() * 32767).astype(">i2").tobytes()),
+        0,
+        "look like no recording's",
+    ),
+    refused(
+        "no_index.m4a",
+        lambda: b"\0\0\0\x10ftypM4A isom\0\0\x10\0mdat" + PCM[:4088],
+        "its index (moov)",
+    ),
     refused("ftp.wav", lambda: riff().replace(b"\n", b"\r\n"), "took it for text"),
     refused("drive.txt", lambda: b"<html><head><title>Google Drive - Virus", "of the server"),
     refused("appended.txt", lambda: TEXT.encode("utf-16") + TEXT.encode(), "ends in UTF-8"),

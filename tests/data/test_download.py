@@ -109,7 +109,9 @@ def test_an_archive_is_known_by_what_it_holds(folders: Folders, tmp_path: Path) 
     assert archive(tmp_path, b"").locate(folders).path == place
 
 
-@pytest.mark.parametrize("content", [b"no archive", packed({"r/recordings/a.wav": b"other"})])
+@pytest.mark.parametrize(
+    "content", [b"no", packed({"r/recordings/a.wav": b"other"})], ids=["no archive", "another"]
+)
 def test_a_wrong_archive_leaves_nothing(content: bytes, folders: Folders, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"SEQKIT_DATA_DIR with c/recordings in it"):
         archive(tmp_path, content).locate(folders)

@@ -39,7 +39,7 @@ def test_the_verdict_does_not_depend_on_the_length(wave: Wave, expected: bool) -
 def test_a_short_sound_has_distances_and_no_verdict() -> None:
     said = OWN.judged(WAVE[: round(RATE * (VERDICT - 0.1))], RATE)
     assert said.is_like is None
-    assert said.words == "is too short for a verdict, which needs 5 s of sound"
+    assert said.words == "is too short for a verdict, which needs 5 s of new sound"
     assert said.distances is not None
     assert OWN.judged(WAVE[: round(RATE * (VERDICT - 0.05))], RATE).is_like  # as a loop may be
     shortest = OWN.judged(WAVE[:2000], RATE)
