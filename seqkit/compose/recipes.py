@@ -87,7 +87,7 @@ def composed(recipe: str, values: Mapping[str, object], config_dirs: Sequence[Pa
                 OmegaConf.update(content, key, value)
             found: Any = OmegaConf.to_container(content, resolve=True)
             config = Config()
-            fill(config, found, passed_over=False)
+            fill(config, found)
         except (HydraException, OmegaConfBaseException, ConfigError, ValueError) as error:
             said = str(error).strip().partition("\n")[0]
             raise ConfigError(f"recipe={recipe}: {said}") from error

@@ -233,13 +233,8 @@ class Recording:
         return found | {"moments": moments}
 
     @classmethod
-    def of_saved(cls, own: NamedArrays) -> "Recording | None":
-        """What `tensors` gave, or None for what a seqkit before 0.3 kept.
-
-        Raises KeyError, TypeError, ValueError for what is neither.
-        """
-        if "moments" not in own:
-            return None
+    def of_saved(cls, own: NamedArrays) -> "Recording":
+        """What `tensors` gave. Raises KeyError, TypeError, ValueError for all else."""
         quantiles = dict.fromkeys(("level", "clarity", "contrast", "flux"), len(hearing.SHARES))
         kinds, count = len(own["notes"]), len(own["moments"])
         sizes = {**_OWN, **_NORMALS, **quantiles, "pulse": 0, "floor": 0}

@@ -25,14 +25,14 @@ def to_yaml(config: Config) -> str:
 
 
 def from_values(saved: Mapping[str, Any], file: str) -> Config:
-    """The config that a checkpoint holds, of this version or an older one.
+    """The config that a checkpoint holds.
 
     Raises:
         UnreadableError: it is none; the message begins with `file`.
     """
     try:
         config = Config()
-        fill(config, saved, passed_over=True)
+        fill(config, saved)
         check(config)
     except ConfigError as error:
         raise UnreadableError(f"{file}: {error}") from error
@@ -42,17 +42,15 @@ def from_values(saved: Mapping[str, Any], file: str) -> Config:
 def network_from(saved: object) -> ModelConfig:
     """The network's keys that a checkpoint holds. Raises ConfigError: they are none."""
     model = ModelConfig()
-    fill(model, saved, passed_over=True, prefix="model.")
+    fill(model, saved, "model.")
     check_section(model, "model.")
     return model
 
 
-def fill(section: Any, values: object, passed_over: bool, prefix: str = "") -> None:
+def fill(section: Any, values: object, prefix: str = "") -> None:
     """Set the fields of a dataclass to values, which are not checked yet.
 
-    Raises:
-        ConfigError: a key is not known, or was dropped and is not `passed_over`; one that changed
-            the network never is.
+    Raises ConfigError: a key is not known, or is gone.
     """
     if not isinstance(values, Mapping):
         group = prefix.removesuffix(".")
@@ -60,22 +58,15 @@ def fill(section: Any, values: object, passed_over: bool, prefix: str = "") -> N
     fields = {item.name: item.type for item in dataclasses.fields(section)}
     for key, value in values.items():
         name = f"{prefix}{key}"
-        if passed_over and name == "launcher" and isinstance(value, Mapping):
-            continue  # before 0.3.0 launcher was a group
         if said := dropped.instead(name, value):
-            if passed_over and not (value and name in dropped.OF_NETWORK):
-                continue
             shown = name if dropped.instead(name) else f"{name}={value}"
             raise ConfigError(f"{shown}: that is gone: {said}")
         if key not in fields:
             hint = nearest(name, [known for known, _ in options()])
             raise ConfigError(f"unknown key {name[:_LONGEST]}{hint}")
         if dataclasses.is_dataclass(fields[key]):
-            fill(getattr(section, key), value, passed_over, f"{key}.")
+            fill(getattr(section, key), value, f"{key}.")
             continue
-        for inner in value if isinstance(value, Mapping) else ():  # a group of earlier versions
-            if said := dropped.instead(f"{name}.{inner}"):
-                raise ConfigError(f"{name}.{inner}: that is gone: {said}")
         texts = value if isinstance(value, list) else [value]
         if any("\0" in text for text in texts if isinstance(text, str)):
             raise ConfigError(f"{name}: it contains a NUL character")

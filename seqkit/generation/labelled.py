@@ -111,8 +111,6 @@ def _parsed(labels: Labels, asked: str) -> dict[int, int]:
     pieces = [whole] if whole in meanings else whole.split(",") if whole else []
     for piece in map(str.strip, pieces):
         if piece not in meanings:
-            if piece.rpartition(":")[0] in meanings:  # as mixtures were written: ann:0.5
-                raise ConfigError(f"label={asked}: a label has one value: labels are not mixed")
             name, _, value = piece.partition(":")
             value = value if name in labels.values else piece
             hint = nearest(value, [*itertools.chain(*labels.values.values())])

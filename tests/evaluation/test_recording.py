@@ -83,12 +83,9 @@ def test_what_is_kept_is_small_and_judges_as_it_did() -> None:
     kept = OWN.tensors()
     assert sum(values.nbytes for values in kept.values()) < 100_000
     again = Recording.of_saved(kept)
-    assert again is not None
     assert again.limits == OWN.limits
     found = again.measure(NOISE, RATE)
     assert found == pytest.approx(OWN.measure(NOISE, RATE), abs=0.01)
-    del kept["moments"]
-    assert Recording.of_saved(kept) is None  # of an older seqkit
 
 
 @pytest.mark.parametrize(

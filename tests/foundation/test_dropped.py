@@ -23,7 +23,6 @@ def test_a_dropped_key_names_what_to_use_instead(run: Run, name: str) -> None:
     ("content", "key"),
     [
         ("sample: {retry: 1}", "sample.retry"),
-        ("launcher: {minutes: 5}", "launcher.minutes"),
         ("search: {trials: 5}", "search"),
         ("sample: {engine: onnx}", "sample.engine=onnx"),
     ],

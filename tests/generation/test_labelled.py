@@ -62,7 +62,6 @@ def test_what_is_not_asked_for_is_drawn_as_the_data_combines_it() -> None:
     [
         ("cara", r"no label cara\. It knows digit: 0, 7; speaker: ann, bob"),
         ("speaker:anne", "did you mean ann"),
-        ("ann:0.7,bob:0.3", "a label has one value"),
         ("digit:0,digit:7", "give one digit"),
     ],
 )

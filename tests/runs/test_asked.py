@@ -11,7 +11,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.generation.sampler import Ending, Prompt, Request, Sampling
 from seqkit.runs.asked import asked_of, sampling_of
 
-CODEC = Characters.from_text("abn\n\t\\")
+CODEC = Characters.fit(["abn\n\t\\"])
 BARE = ModelConfig(vocabulary_size=6)
 ENDS = ModelConfig(vocabulary_size=7, ends=True)
 RATE = 8000

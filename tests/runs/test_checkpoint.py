@@ -11,7 +11,7 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.errors import CheckpointError, UnreadableError
+from seqkit.foundation.errors import CheckpointError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.faults
 
 
 def example() -> Checkpoint:
-    codec = Characters.from_text("abc\n")
+    codec = Characters.fit(["abc\n"])
     config = ModelConfig(num_layers=2, hidden_size=6, vocabulary_size=codec.size)
     model = CharRNN(config, torch.Generator().manual_seed(1))
     return Checkpoint(
@@ -88,38 +88,6 @@ def test_a_well_signed_file_of_nonsense_is_refused(
     example().save(path)
     with pytest.raises(CheckpointError):
         assert checkpoint.load(path, Catalogue()).settings
-
-
-@dataclasses.dataclass
-class Older(ModelConfig):
-    """The network's keys before 0.3.0."""
-
-    cell_clip: float = 0.0
-    conditions: int = 0
-    condition_size: int = 32
-    lookback: int = 0
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "said"),
-    [
-        ("cell_clip", 0.05, "nothing bounds"),
-        ("conditions", 9, "nothing but labels is read"),
-        ("lookback", 160, "learns sound in minutes without it"),
-    ],
-)
-def test_a_network_with_what_is_gone_is_refused(
-    key: str, value: float, said: str, tmp_path: Path
-) -> None:
-    path, original = tmp_path / "a.safetensors", example()
-    own = dataclasses.asdict(original.model)
-    original.model = Older(**own)
-    original.save(path)
-    assert checkpoint.load(path, Catalogue()).model == example().model
-    original.model = Older(**own, **{key: value})  # type: ignore[arg-type]
-    original.save(path)
-    with pytest.raises(UnreadableError, match=rf"model\.{key}: that is gone: .*{said}"):
-        checkpoint.load(path, Catalogue())
 
 
 def test_a_network_that_the_weights_do_not_make_up_is_refused_before_it_is_made(

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.faults
 
 
 def checkpoint(step: int) -> Checkpoint:
-    codec = Characters.from_text("ab")
+    codec = Characters.fit(["ab"])
     config = ModelConfig(num_layers=1, hidden_size=3, vocabulary_size=2)
     weights = dict(CharRNN(config, torch.Generator().manual_seed(step)).state_dict())
     return Checkpoint(config, codec, weights, {}, {}, {"step": step}, {}, training={"step": step})
