@@ -87,7 +87,7 @@ def _check(path: Path, begin: bytes, size: int) -> None:
     if windows or begin.count(_LOST) > _LINES or b"R\0I\0F\0F" in begin[:_LINES]:
         fault = "a program took it for text, and changed its bytes"
         raise BadFileError(path, fault, "copy it again, as binary")
-    if files.is_text(begin, "utf-8"):
+    if not begins_as_sound(begin) and files.is_text(begin, "utf-8"):
         named = (mimetypes.guess_type(path.name)[0] or "").startswith("audio")
         hint = "an editor shows it: perhaps an error of the server that it is from"
         hint = files.meant(begin) or (hint if named else files.TEXT_HINT)

@@ -32,6 +32,7 @@ FRAMES = 1 << 13
 _LOUDEST = 20.0  # times full scale
 _FULL, _CLIPPED = 0.9999, 0.01  # of full scale, and of the samples: a sine there has 0.009
 _LOUD, _ALIKE = 0.3, 0.2  # of full scale, and the correlation of two samples beside each other
+_EVERY = 8  # blocks, of which one is measured
 _SMALL = 1 / 16  # of full scale; of a sine 4 % of the samples are below
 _SHORT = 0.25  # seconds by which a sound may be shorter than its header says
 _LEAST_RATE = 1000  # hertz; resampling what says 1 Hz would make terabytes of megabytes
@@ -160,8 +161,7 @@ class SoundReader:
         with self._sound() as sound:
             for frames in sound.blocks(most, dtype="float32", always_2d=True):
                 level = np.abs(frames)
-                peak = level.max(initial=0)
-                if not peak <= _LOUDEST:  # nor is NaN
+                if not level.max(initial=0) <= _LOUDEST:  # nor is NaN
                     index, place = np.argwhere(~(level <= _LOUDEST))[0]
                     value, hint = frames[index, place], ""
                     fault = f"sample {read + index} is not finite ({value})"
@@ -171,11 +171,9 @@ class SoundReader:
                     raise BadFileError(self.path, fault, hint)
                 first = frames[0] if read == 0 else first
                 self.varies = self.varies or bool((frames != first).any())
+                if read // most % _EVERY == 0:
+                    self._measure(frames[:, 0], level)
                 read += len(frames)
-                one = frames[:, 0]
-                full = np.count_nonzero(level >= _FULL) / self.channels if peak >= _FULL else 0
-                small, products = np.count_nonzero(level[:, 0] < _SMALL), one[1:] @ one[:-1]
-                self._sums += np.array([full, small, one.sum(), one @ one, products, len(one)])
                 yield frames
             if isinstance(sound, Decoder):
                 self._lost, self.has_more = sound.lost, sound.has_more
@@ -184,6 +182,12 @@ class SoundReader:
         if self.promised - read > _SHORT * self.sample_rate:
             fault = f"truncated: the header promises {self.promised} samples, {read} are there"
             raise BadFileError(self.path, fault)
+
+    def _measure(self, one: Wave, level: Frames) -> None:
+        """Add a channel (n,) of a block, and the sizes (n, C) of all its samples, to the sums."""
+        full, small = np.count_nonzero(level >= _FULL) / self.channels, level[:, 0] < _SMALL
+        products = one @ one, one[1:] @ one[:-1]
+        self._sums += np.array([full, np.count_nonzero(small), one.sum(), *products, len(one)])
 
     @contextlib.contextmanager
     def _sound(self) -> Iterator["soundfile.SoundFile | Decoder"]:
