@@ -35,33 +35,32 @@ _STDIN_BLOCK = 1 << 20  # bytes, as much as a pipe holds
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
-_PLAYLIST = "a playlist: give data.path=FILE for each recording, or their folder"
-_POINTER = "a pointer of Git LFS: `git lfs pull` fetches the file itself"
 _ANNEX = "a pointer of git-annex: `git annex get` fetches the file itself"
 _ERROR = "an error of the server that it is from: download it again"
-_DOCUMENT = "a document: save its text as plain text"
-_PACKED = "a packed file, or a document: unpack it, or save its text as plain text"
-_OTHER = "a file of another program: save its text as plain text, or export its sound"
-_OF_MAC = "what a Mac keeps beside a file: the file itself has no ._ in its name"
 _BEGINNINGS = {
-    b"#EXTM3U": _PLAYLIST,
-    b"[playlist]": _PLAYLIST,
-    b"version https://git-lfs.github.com/": _POINTER,
-    b"/annex/objects/": _ANNEX,
-    b"%PDF-": _DOCUMENT,
-    b"{\\rtf": _DOCUMENT,
-    b"%!PS": _DOCUMENT,
-    b"\xd0\xcf\x11\xe0": _DOCUMENT,
-    **dict.fromkeys((b"PK\3\4", b"\x1f\x8b", b"\xfd7zXZ", b"BZh91AY", b"7z\xbc\xaf"), _PACKED),
-    # Of RAR, Zstandard and LZ4.
-    **dict.fromkeys((b"Rar!\x1a", b"\x28\xb5\x2f\xfd", b"\4\x22\x4d\x18"), _PACKED),
-    **dict.fromkeys((b"\x93NUMPY", b"MATLAB 5.0"), "an array: soundfile.write makes a WAV of it"),
-    b"bplist00": "a note of a Mac, as of a file that is still in the cloud: download it",
-    b"L\0\0\0\1\x14\2\0": "a shortcut: give the file that it leads to",
-    **dict.fromkeys((b"\xff\xd8\xff", b"\x89PNG", b"GIF8"), "a picture"),
-    **dict.fromkeys((b"SQLite format 3", b"PAR1", b"\0\0\0\1Bud1"), _OTHER),
-    b"\0\5\x16\7": _OF_MAC,
-    b"MThd": "notes of MIDI: a synthesiser plays them, and its sound can be learnt",
+    "a playlist: give data.path=FILE for each recording, or their folder": (
+        *(b"#EXTM3U", b"[playlist]"),
+    ),
+    "a pointer of Git LFS: `git lfs pull` fetches the file itself": (
+        b"version https://git-lfs.github.com/",
+    ),
+    _ANNEX: (b"/annex/objects/",),
+    "a document: save its text as plain text": (
+        *(b"%PDF-", b"{\\rtf", b"%!PS", b"\xd0\xcf\x11\xe0"),
+    ),
+    "a packed file, or a document: unpack it, or save its text as plain text": (
+        *(b"PK\3\4", b"\x1f\x8b", b"\xfd7zXZ", b"BZh91AY", b"7z\xbc\xaf"),
+        *(b"Rar!\x1a", b"\x28\xb5\x2f\xfd", b"\4\x22\x4d\x18"),  # and Zstandard, LZ4
+    ),
+    "an array: soundfile.write makes a WAV of it": (b"\x93NUMPY", b"MATLAB 5.0"),
+    "a note of a Mac, as of a file that is still in the cloud: download it": (b"bplist00",),
+    "a shortcut: give the file that it leads to": (b"L\0\0\0\1\x14\2\0",),
+    "a picture": (b"\xff\xd8\xff", b"\x89PNG", b"GIF8"),
+    "a file of another program: save its text as plain text, or export its sound": (
+        *(b"SQLite format 3", b"PAR1", b"\0\0\0\1Bud1"),
+    ),
+    "what a Mac keeps beside a file: the file itself has no ._ in its name": (b"\0\5\x16\7",),
+    "notes of MIDI: a synthesiser plays them, and its sound can be learnt": (b"MThd",),
 }
 """How files begin that may pass for text or sound and are neither, and what to do with them."""
 _SERVER = re.compile(
@@ -168,7 +167,7 @@ def meant(begin: bytes) -> str:
     begin = begin.lstrip() or begin
     if len(begin) < _PAGE and _SERVER.match(begin):
         return _ERROR
-    return next((what for start, what in _BEGINNINGS.items() if begin.startswith(start)), "")
+    return next((what for what, starts in _BEGINNINGS.items() if begin.startswith(starts)), "")
 
 
 def wide_encoding(begin: bytes) -> str:
