@@ -22,7 +22,7 @@ def main() -> None:
     given = parser.parse_args()
 
     text = given.text.read_text(encoding="utf-8")
-    codec = seqkit.codecs.Characters.from_text(text)
+    codec = seqkit.codecs.Characters.fit([text])
     symbols = codec.encode(text)  # (N,)
     cut = len(symbols) * 9 // 10
     lanes = seqkit.Lanes(seqkit.Part.of(symbols[:cut]), codec.start, 16, 32)

@@ -21,7 +21,7 @@ TONE = np.sin(np.arange(12 * RATE) / 3).astype(np.float32)
 
 
 def told_of(content: str) -> list[Fault]:
-    codec = Characters.from_text(content)
+    codec = Characters.fit([content])
     part = Part.of(codec.encode(content))
     return text_faults(part, codec, text_facts(part, codec), DataConfig(path=["a b.txt"]))
 

@@ -20,7 +20,7 @@ ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028e\u0301\u00e9\n"
 
 @given(st.text(min_size=1))
 def test_characters_round_trip(text: str) -> None:
-    codec = Characters.from_text(text)
+    codec = Characters.fit([text])
     assert codec.decode(codec.encode(text)) == text
     assert codec.size == len(set(text))
 
@@ -32,14 +32,14 @@ def test_bytes_round_trip(data: bytes) -> None:
 
 @given(st.text(min_size=1))
 def test_a_spec_rebuilds_the_codec(text: str) -> None:
-    codec = Characters.from_text(text)
+    codec = Characters.fit([text])
     again = codecs.from_spec(json.loads(json.dumps(codec.to_spec())), Catalogue())
     assert isinstance(again, Characters)
     assert (again.vocabulary, again.start) == (codec.vocabulary, codec.start)
 
 
 def test_an_unknown_character_is_named_with_its_place() -> None:
-    codec = Characters.from_text("abc")
+    codec = Characters.fit(["abc"])
     with pytest.raises(UnknownSymbolError, match=r"'☃' \(U\+2603, SNOWMAN\) at offset 2") as caught:
         codec.encode("ab☃")
     assert caught.value.offset == 2
@@ -66,7 +66,7 @@ def test_unknown_characters_can_be_replaced(vocabulary: str, characters: str, ne
 
 
 def test_the_nearest_of_a_letter_is_itself_however_it_is_spelt() -> None:
-    composed, apart, plain = map(Characters.from_text, ("café", "cafe\u0301", "cafe"))
+    composed, apart, plain = (Characters.fit([each]) for each in ("café", "cafe\u0301", "cafe"))
     for text in ("café", "cafe\u0301"):
         assert composed.decode(composed.encode(text, "nearest")) == "café"
         assert apart.decode(apart.encode(text, "nearest")) == "cafe\u0301"
@@ -75,9 +75,9 @@ def test_the_nearest_of_a_letter_is_itself_however_it_is_spelt() -> None:
 
 @given(st.text(min_size=1), st.text())
 def test_a_vocabulary_grows_around_the_symbols_that_it_has(old: str, text: str) -> None:
-    codec = Characters.from_text(old)
+    codec = Characters.fit([old])
     grown = codec.grown([text[:3], text[3:]])
-    assert grown.vocabulary == Characters.from_text(old + text).vocabulary
+    assert grown.vocabulary == Characters.fit([old + text]).vocabulary
     assert grown.decode(grown.encode(codec.vocabulary)) == codec.vocabulary
     assert grown.decode([grown.start]) == codec.decode([codec.start])
     assert (grown is codec) == (not set(text) - set(old))

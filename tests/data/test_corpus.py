@@ -85,7 +85,7 @@ def of_lines(count: int, labels: int = 0) -> Corpus:
     if labels:
         numbers = np.arange(count) * labels // count + 1
         whole = replace(whole, labels=numbers[:, None])
-    return Corpus(whole, Characters.from_text("ab"), "name", "0" * 64, whole_documents=True)
+    return Corpus(whole, Characters.fit(["ab"]), "name", "0" * 64, whole_documents=True)
 
 
 def numbers_in(piece: Part) -> list[int]:
@@ -115,7 +115,7 @@ def test_documents_of_a_sorted_list_are_picked_from_everywhere(labels: int) -> N
 
 def test_too_few_documents_are_cut_for_a_part() -> None:
     whole = Part.of(*[np.full(50, number, np.uint8) for number in range(3)])
-    corpus = Corpus(whole, Characters.from_text("ab"), "name", "0" * 64, whole_documents=True)
+    corpus = Corpus(whole, Characters.fit(["ab"]), "name", "0" * 64, whole_documents=True)
     assert [*map(len, corpus.split([0.9, 0.1, 0.0]))] == [135, 15, 0]
     assert [*map(len, corpus.split([0.6, 0.4, 0.0]))] == [100, 50, 0]
     assert [*map(len, corpus.split([1.0, 0.0, 0.0]))] == [150, 0, 0]

@@ -44,7 +44,7 @@ def test_any_file_can_be_read_as_bytes(tmp_path: Path) -> None:
 
 
 def test_a_given_codec_is_kept_and_unknown_characters_follow_the_rule(tmp_path: Path) -> None:
-    codec = Characters.from_text("abc\n")
+    codec = Characters.fit(["abc\n"])
     path = tmp_path / "a.txt"
     path.write_text("abxcX\n")
 

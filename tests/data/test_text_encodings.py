@@ -48,7 +48,7 @@ def test_line_ends_are_characters(tmp_path: Path) -> None:
     kept = load(tmp_path / "a.txt")
     assert kept.codec.decode(kept.whole.symbols) == "ä\r\nb\rc\n\r\r\n\n\r"
     with pytest.raises(DataError, match=r"U\+000D.* at offset 1 .*: `tr -d '\\r' <"):
-        load(tmp_path / "a.txt", Characters.from_text("ä\nbc"))
+        load(tmp_path / "a.txt", Characters.fit(["ä\nbc"]))
 
 
 @pytest.mark.parametrize("given", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])

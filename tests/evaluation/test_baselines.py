@@ -20,7 +20,7 @@ def test_guessing_by_frequency_is_the_entropy(monkeypatch: pytest.MonkeyPatch) -
 def test_xz_packs_the_text_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(baselines, "_BLOCK", 100)
     text = "naïve – ☃ 𝄞 " * 30
-    codec = Characters.from_text(text)
+    codec = Characters.fit([text])
     symbols = codec.encode(text)
     assert baselines.text_bytes(symbols, codec) == len(text.encode())
     assert baselines.packed_bytes(symbols, codec) == len(lzma.compress(text.encode()))

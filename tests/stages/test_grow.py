@@ -60,7 +60,7 @@ def test_new_characters_are_learnt_and_cost_the_known_ones_nothing(
         f"run_dir={tmp_path / 'a'}",
         "train.max_steps=300",
     )
-    old = Characters.from_text(verse[:half])
+    old = Characters.fit([verse[:half]])
     nats = {}
     for unknown in ("error", "skip"):
         into = tmp_path / unknown

@@ -149,12 +149,6 @@ class Characters(TextCodec):
         return cls(vocabulary, newline if newline >= 0 else int(np.argmax(counts[present])))
 
     @classmethod
-    def from_text(cls, text: str) -> "Characters":
-        """The codec of all characters of one text; ConfigError for what is none."""
-        check_type("text", text, str)
-        return cls.fit([text])
-
-    @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> "Characters":
         """Rebuild one from `to_spec()`. Raises any exception for another spec."""
         return cls("".join(map(chr, spec["vocabulary"])), spec["start"])
