@@ -74,9 +74,7 @@ class CommandKeys:
         "which part of the checkpoint's own data to evaluate",
         choices=("validation", "test"),
     )
-    port: int = option(
-        8000, "play: the port to listen at; 0 for any that is free", minimum=0, maximum=65535
-    )
+    port: int = option(8000, "play: the port to listen at; 0 for any that is free", maximum=65535)
     launcher: str = option(
         "serial",
         "--multirun: one job after the other (serial), or one at once on each GPU (local)",

@@ -49,12 +49,11 @@ class DataConfig:
         choices=("error", "skip", "nearest"),
     )
     max_vocabulary: int = option(
-        0, "keep only so many characters, the most frequent ones; 0 keeps all", minimum=0
+        0, "keep only so many characters, the most frequent ones; 0 keeps all"
     )
     sample_rate: int = option(
         0,
         "hertz that sound is resampled to; 0 keeps the files' own",
-        minimum=0,
         maximum=HIGHEST_RATE,
     )
     channel: str = option("mix", "the channel of sound to read, from 0; mix takes their mean")
@@ -88,7 +87,6 @@ class DataConfig:
         "decibels below the loudest 20 ms of its part at which sound counts as silence, in "
         "training and validation: left out at the beginning of a document, elsewhere shortened to "
         "0.3 s; 0 leaves all in",
-        minimum=0,
         maximum=120,
     )
     on_bad_file: str = option(

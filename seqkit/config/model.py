@@ -40,13 +40,12 @@ class ModelConfig:
     )
     label_size: int = option(32, "width of the embedding of labels", minimum=1)
     vocabulary_size: int = option(
-        0, "V, the number of logits; 0 takes the size of the data's vocabulary", minimum=0
+        0, "V, the number of logits; 0 takes the size of the data's vocabulary"
     )
     symbols_per_step: int = option(
         0,
         "P, symbols that a step reads and writes, each given those before it; 0 takes a frame of "
         "the data, which of data.codec=spectral has four codes",
-        minimum=0,
         maximum=64,
     )
     head_size: int = option(
@@ -59,7 +58,7 @@ class ModelConfig:
         "does, too",
     )
     dropout: float = option(
-        0.0, "share of units dropped after every layer in training", minimum=0, maximum=0.95
+        0.0, "share of units dropped after every layer in training", maximum=0.95
     )
     output_dropout: float | None = option(
         None,
@@ -70,13 +69,11 @@ class ModelConfig:
     input_dropout: float = option(
         0.0,
         "share of the embedding's units dropped in training, with model.input=embedding",
-        minimum=0,
         maximum=0.95,
     )
     weight_drop: float = option(
         0.0,
         "share of the recurrent weights left out of a training step (the LSTM's W_hh; DropConnect)",
-        minimum=0,
         maximum=0.95,
     )
     skip_connections: bool = option(
@@ -182,7 +179,6 @@ class SampleKeys:
         1.0,
         "how much the label counts: above 1 further from what the model says without one; PyTorch "
         "draws such a sample, several times as slowly",
-        minimum=0,
         maximum=100,
     )
     until: str | None = option(

@@ -19,8 +19,8 @@ class OptimizerConfig:
         "best with train.average",
         choices=("cosine", "constant"),
     )
-    warmup_steps: int = option(50, "steps of linear warm-up", minimum=0)
-    weight_decay: float = option(0.01, "decoupled weight decay of the matrices", minimum=0)
+    warmup_steps: int = option(50, "steps of linear warm-up")
+    weight_decay: float = option(0.01, "decoupled weight decay of the matrices")
 
 
 @dataclass
@@ -39,29 +39,26 @@ class TrainConfig:
         minimum=1,
     )
     max_epochs: int = option(
-        0, "passes over the training part after which the training ends; 0: no limit", minimum=0
+        0, "passes over the training part after which the training ends; 0: no limit"
     )
     max_minutes: float = option(
         0.0,
         "minutes of wall time after which the training ends, in place of a recipe's max_steps; "
         "0: no limit",
-        minimum=0,
         maximum=1e9,
     )
     patience: int = option(
-        0, "end after this many validations in a row without improvement; 0: never", minimum=0
+        0, "end after this many validations in a row without improvement; 0: never"
     )
-    validate_every: int = option(500, "steps between validations; 0: only at the end", minimum=0)
+    validate_every: int = option(500, "steps between validations; 0: only at the end")
     checkpoint_every: int = option(
         0,
         "steps between checkpoints, besides those at validations and every two minutes; 0: none",
-        minimum=0,
     )
     average: float = option(
         0.0,
         "decay of a running average of the weights, such as 0.999, validated beside the weights "
         "themselves; the better of the two is saved as best; 0: none",
-        minimum=0,
         maximum=0.999999,
     )
     calibrate: bool = option(
@@ -75,26 +72,22 @@ class TrainConfig:
         0.0,
         "seconds of sound, with data.codec=spectral, that are read in one passage at most; then "
         "reading goes on where the recording is alike; 0: it is read from beginning to end",
-        minimum=0,
     )
     input_noise: float = option(
         0.0,
         "share of the symbols that are read as others, drawn from all; what is to be predicted "
         "stays right",
-        minimum=0,
         maximum=0.95,
     )
     reset_state: float = option(
         0.0,
         "probability with which a lane begins a step with the zero state, not with the carried one",
-        minimum=0,
         maximum=0.95,
     )
     clip_norm: float = option(
         1.0,
         "largest norm of the whole gradient; beyond 100 times this, at least 100, it has exploded "
         "and the step changes no weights; 0: no limit",
-        minimum=0,
     )
     precision: str = option(
         "auto",

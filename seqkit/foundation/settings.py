@@ -30,7 +30,12 @@ def option(
     maximum: float | None = None,
     choices: tuple[str, ...] = (),
 ) -> Any:
-    """A dataclass field with its meaning and range; `above` is an exclusive lower bound."""
+    """A dataclass field with its meaning and range; `above` is an exclusive lower bound.
+
+    A number is at least 0 by default.
+    """
+    if minimum is None and above is None and type(default) in (int, float):
+        minimum = 0
     bounds = {"minimum": minimum, "above": above, "maximum": maximum, "choices": choices}
     metadata = {"help": help, **bounds}
     if isinstance(default, list):
