@@ -12,7 +12,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Self
+from typing import IO
 
 from seqkit.foundation.errors import OutputError
 
@@ -58,7 +58,7 @@ def open_file(path: Path, mode: str) -> IO[bytes]:
     return open(path, mode, opener=lambda name, flags: os.open(name, flags | itself, 0o666))
 
 
-class OutputFile:
+class OutputFile(contextlib.AbstractContextManager["OutputFile"]):
     """A file that is being written; whatever fails is an OutputError that names it.
 
     `seek`, `tell`, `truncate`, `flush`, `fileno` and `close` are those of its stream.
@@ -86,9 +86,6 @@ class OutputFile:
         self.flush()
         with _failures(self._path):
             os.fsync(self.fileno())
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

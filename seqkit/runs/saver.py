@@ -1,10 +1,9 @@
 """Checkpoints are copied while a training waits, and written while it goes on."""
 
+import contextlib
 import dataclasses
 import threading
 from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import Self
 
 import torch
 from torch import Tensor
@@ -16,7 +15,7 @@ from seqkit.runs.folder import RunFolder
 _AT_ONCE = 2  # copies in memory: a training saves its best and its last one after the other
 
 
-class Saver:
+class Saver(contextlib.AbstractContextManager["Saver"]):
     """Writes the checkpoints of a run in threads, in the order in which they are given.
 
     After a failure nothing more is written, so that `best` is never older than `last`, and the
@@ -82,15 +81,7 @@ class Saver:
         self._writing.append(threading.Thread(target=run, name="checkpoint", daemon=True))
         self._writing[-1].start()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Wait for the threads; a failure is raised unless the block has raised another.
 
         An interrupt meanwhile is raised at once.
