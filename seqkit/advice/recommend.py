@@ -4,6 +4,7 @@ On a CPU that is a recipe that ends after the minutes that there are, and a netw
 enough in them; on a GPU it may be one that was made for that.
 """
 
+import json
 from collections.abc import Callable, Collection
 from dataclasses import fields
 from itertools import islice
@@ -98,14 +99,12 @@ def data_words(data: DataConfig, base: DataConfig, given: Collection[str] = ()) 
     Those that were `given` are said in any case.
     """
     words = [f"data.path={path}" for path in data.path]
+    told = ("path", "dataset") if words else ("path",)  # the path comes before the data set
     for item in fields(DataConfig):
         value = getattr(data, item.name)
         same = value == getattr(base, item.name) and f"data.{item.name}" not in given
-        if same or item.name == "path":
-            continue
-        if item.name == "dataset" and data.path:  # which comes before it
-            continue
-        words.append(f"data.{item.name}={_written(value)}")
+        if not same and item.name not in told:
+            words.append(f"data.{item.name}={_written(value)}")
     return words
 
 
@@ -113,8 +112,4 @@ def _written(value: object) -> str:
     """A value as the command line takes it."""
     if isinstance(value, list):
         return ",".join(map(_written, value))
-    if value is None:
-        return "null"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return value if isinstance(value, str) else json.dumps(value).removesuffix(".0")
