@@ -90,8 +90,7 @@ def train(
         raise ConfigError("seqkit.train runs in one process: for several, torchrun -m seqkit …")
     if recipe is not None:
         check_type("recipe", recipe, str)
-    for override in overrides:
-        check_type("override", override, str)
+    check_list("override", overrides, str)
     if on_event is not None and not callable(on_event):
         raise ConfigError(f"on_event={on_event!r}: expected a function, got no callable")
     words = [*overrides] if recipe is None else [f"recipe={recipe}", *overrides]
