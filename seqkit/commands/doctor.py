@@ -94,14 +94,13 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     config = _with_recipe(config, catalogue, console)
     chosen = device.find_device(config.device, for_all=True)
     session = Session(catalogue, console.notice, console.progress)
-    wrong, corpus = list[faults.Fault](), load_corpus(config.data, session, readings=True)
+    corpus = load_corpus(config.data, session, readings=True)
     require_cut(config.data, corpus.name, len(corpus.files), len(corpus.whole.starts))
     if config.data.kind == "auto":  # the command line to copy says what was found
         config.data.kind = corpus.codec.kind
     faults.require_enough(corpus, config.data.split, config.train, config.recipe)
     with device.memory_errors("Try device=cpu."):
-        facts, found = _examined(config.data, corpus, console.progress)
-    wrong += found
+        facts, wrong = _examined(config.data, corpus, console.progress)
     if config.data.path:
         keys = {key: value for fault in wrong for key, value in fault.keys.items()}
         config.init_from = keys.pop("init_from", None)
@@ -176,14 +175,11 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
     recipe = recommend.fitting_recipe(config.data, folders, catalogue)
     words = recommend.data_words(config.data, DataConfig(), config.given)
     base = _of_recipe(catalogue, recipe, *words)
-    kind = "audio" if base.data.kind == "audio" else config.data.kind
-    minutes = config.train.max_minutes or base.train.max_minutes
-    return dataclasses.replace(
-        base,
-        data=dataclasses.replace(base.data, kind=kind),
-        train=dataclasses.replace(base.train, max_minutes=minutes),
-        device=config.device,
-    )
+    if base.data.kind != "audio":
+        base.data.kind = config.data.kind
+    base.train.max_minutes = config.train.max_minutes or base.train.max_minutes
+    base.device = config.device
+    return base
 
 
 def _of_recipe(catalogue: Catalogue, recipe: str, *words: str) -> Config:
