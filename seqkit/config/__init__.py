@@ -125,12 +125,11 @@ def check(config: Config) -> None:
     """Check the whole config. Raises ConfigError."""
     check_section(config)
     check_sample(config)
-    if config.data.channel != "mix" and not config.data.channel.isdecimal():
-        raise ConfigError(f"data.channel={config.data.channel}: give mix, or a number from 0")
-    if config.data.channel != "mix" and config.data.channels == 2:
-        raise ConfigError(
-            f"data.channel={config.data.channel} data.channels=2: give one of the two"
-        )
+    if (channel := config.data.channel) != "mix":
+        if not channel.isdecimal():
+            raise ConfigError(f"data.channel={channel}: give mix, or a number from 0")
+        if config.data.channels == 2:
+            raise ConfigError(f"data.channel={channel} data.channels=2: give one of the two")
     if config.part != "validation" and config.data.path:
         raise ConfigError(
             f"part={config.part} is of the checkpoint's own data: leave part or data.path out"

@@ -78,14 +78,12 @@ def read_data(
             corpus = load_corpus(keys, session, known, readings=True)
         except DataError as error:
             unknown = error.__cause__
-            if (
-                goes_on
-                and isinstance(error, BadFileError)
-                and isinstance(unknown, FileNotFoundError)
-            ):
+            if not goes_on:
+                raise
+            if isinstance(error, BadFileError) and isinstance(unknown, FileNotFoundError):
                 place = "the run learns from it: data.path=PLACE says where it is now"
                 raise BadFileError(error.file, error.reason, place) from unknown
-            if not (goes_on and isinstance(unknown, UnknownSymbolError)):
+            if not isinstance(unknown, UnknownSymbolError):
                 raise
             raise DataError(
                 f"{' and '.join(keys.path)} is not what the run learns from: it has the character "
