@@ -177,29 +177,22 @@ def _part(whole: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _metrics(file: Path) -> tuple[list[_Line], list[_Line]]:
-    """The reports and the validations in a file; lines that are damaged are left out."""
+    """The reports and the validations in a file; what no run can have written is left out."""
     known: dict[str, list[_Line]] = {"train": [], "validate": []}
     lines = list[bytes]()
     with contextlib.suppress(OSError):
         lines = file.read_bytes().splitlines()
     for line in lines:
         with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            event, numbers = _parsed(line)
-            known.get(event, []).append(numbers)  # a later seqkit may know other events
+            content: Any = json.loads(line)
+            numbers = {
+                name: float(value)
+                for name, value in content.items()
+                if isinstance(value, int | float) and abs(value) <= _LARGEST
+            }
+            if numbers["step"] >= 0 and "loss" in numbers:
+                known[content["event"]].append(numbers)  # a later seqkit may know other events
     return known["train"], known["validate"]
-
-
-def _parsed(content: bytes) -> tuple[str, _Line]:
-    """The event of a line and its numbers. Raises where no run can have written it."""
-    line: Any = json.loads(content)
-    numbers = {
-        name: float(value)
-        for name, value in line.items()
-        if isinstance(value, int | float) and abs(value) <= _LARGEST
-    }
-    if line["event"] in ("train", "validate") and (numbers["step"] < 0 or "loss" not in numbers):
-        raise ValueError("a step without its loss")
-    return str(line["event"]), numbers
 
 
 def _curve(lines: Sequence[_Line]) -> Curve:
