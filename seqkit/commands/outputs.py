@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -101,7 +102,7 @@ def result_stream(out: Path | None, *, overwrite: bool) -> Iterator[Callable[[by
 
 def print_names(files: Iterable[Path]) -> None:
     """Print the names of files that were made and told, if there is a stdout."""
-    if stdout.stream() is not None:
+    if sys.__stdout__ is not None:
         stdout.write("\n".join(map(str, files)))
 
 

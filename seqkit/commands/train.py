@@ -1,6 +1,7 @@
 """`train`: data in, checkpoints, metrics and a sample out."""
 
 import contextlib
+import sys
 from functools import partial
 
 from seqkit.api.run_files import closing_file, closing_sample, finish_closing_sample
@@ -9,7 +10,7 @@ from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.commands.outputs import Sample
 from seqkit.config import Config
-from seqkit.foundation import device, processes, stdout
+from seqkit.foundation import device, processes
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Bar, Console
 from seqkit.foundation.errors import NOT_BEGUN, LostProcessError, OutputError, StoppedError
@@ -66,7 +67,7 @@ def _print_sample(training: Training, console: Console) -> None:
     """Text to stdout while it is made; sound to a file of the run, whose name is printed."""
     closing = training.closing
     medium, streams = closing.medium, closing.request.streams
-    if medium.printed and stdout.stream() is None:
+    if medium.printed and sys.__stdout__ is None:
         console.notice("stdout is closed: no closing sample is printed")
         return
     codec = training.data.corpus.codec

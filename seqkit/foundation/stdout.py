@@ -18,15 +18,10 @@ from seqkit.foundation.wording import visible
 _FLUSH_EVERY = 0.05  # seconds
 
 
-def stream() -> TextIO | None:
-    """The stdout of the process; Python has none where it was closed before the program began."""
-    return sys.__stdout__
-
-
 def existing() -> TextIO:
-    """`stream`. Raises OutputError where there is none: before any work is done in vain."""
-    opened = stream()
-    if opened is None:
+    """The process's stdout. Raises OutputError where there is none: before any work is in vain."""
+    opened = sys.__stdout__
+    if opened is None:  # it was closed before the program began
         raise OutputError("stdout is closed (>&-), and the result goes there: leave it open")
     return opened
 
