@@ -1,6 +1,7 @@
 """Where runs are: what lies where in a run's folder, who owns it, and how one is found."""
 
 import glob
+import itertools
 import os
 import re
 from pathlib import Path
@@ -99,18 +100,14 @@ def find_runs(pattern: str) -> tuple[list[Path], list[Path]]:
     """
     # Path.glob takes no absolute pattern.
     matches = [pattern] if Path(pattern).is_dir() else sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
-    runs: dict[Path, None] = {}
-    others = []
-    for match in (folder for folder in map(Path, matches) if folder.is_dir()):
-        inside = [match] if is_run(match) else runs_below(match)
-        runs |= dict.fromkeys(inside)
-        if not inside:
-            others.append(match)
+    folders = filter(Path.is_dir, map(Path, matches))
+    inside = {folder: [folder] if is_run(folder) else runs_below(folder) for folder in folders}
+    runs = dict.fromkeys(itertools.chain(*inside.values()))
     if not runs:
         raise ConfigError(
             f"runs={pattern}: no run there: give a folder of runs, or a glob as in runs='runs/*'"
         )
-    return list(runs), others
+    return list(runs), [folder for folder, found in inside.items() if not found]
 
 
 def require_run(path: Path) -> None:
