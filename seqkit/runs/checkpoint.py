@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _RECORDING = "recording."
+_AS_IT_IS = ("config", "data", "metrics", "versions")
+"""Parts of the record that are fields of a checkpoint."""
 _NOT_USABLE = (KeyError, TypeError, ValueError, RuntimeError, safetensors.SafetensorError)
 
 
@@ -109,10 +111,7 @@ class Checkpoint:
             "format": FORMAT,
             "model": dataclasses.asdict(self.model),
             "codec": self.codec.to_spec(),
-            "config": self.config,
-            "data": self.data,
-            "metrics": self.metrics,
-            "versions": self.versions,
+            **{name: getattr(self, name) for name in _AS_IT_IS},
             "recording": self.recording is not None,
             "labels": self.labels and self.labels.record(),
             "training": self.training,
@@ -194,10 +193,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             model=model,
             codec=codec,
             weights=weights,
-            config=record["config"],
-            data=record["data"],
-            metrics=record["metrics"],
-            versions=record["versions"],
+            **{name: record[name] for name in _AS_IT_IS},
             recording=recording,
             labels=labels,
             training=record["training"],
@@ -222,7 +218,7 @@ def _check_record(record: dict[str, Any]) -> None:
     Raises:
         ConfigError: a value has another type, or a part is missing.
     """
-    for name in ("config", "data", "metrics", "versions"):
+    for name in _AS_IT_IS:
         check_type(name, record.get(name), dict)
     check_type("training", record.get("training"), dict | None)
     check_type("config.plugins", record["config"].get("plugins"), list[str] | None)
