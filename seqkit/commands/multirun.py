@@ -11,6 +11,7 @@ from pathlib import Path
 
 from seqkit import compose
 from seqkit.commands.interrupts import Interrupts
+from seqkit.config import Config
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -61,11 +62,10 @@ def run(words: Sequence[str], config_dirs: list[Path]) -> int:
     if not all(config.recipe for config in configs):
         raise ConfigError("no recipe: a sweep needs one, also to go on: give recipe=NAME")
     gpus = _gpus() if sweep.launcher == "local" else []
-    first = configs[0]
-    folder = _folder(first.run_dir, RunFolder.timed(Path(first.runs), first.recipe or ""))
+    folder = _folder(configs[0])
     options = [f"--config-dir={place}" for place in config_dirs]
     jobs = _jobs(lines, [*options, *(["device=cuda"] if gpus else [])], folder)
-    console = Console(first.quiet)
+    console = Console(configs[0].quiet)
     at_once = f", {len(gpus)} at once" if gpus else ""
     console.notice(f"{counted(len(jobs), 'job')} into {folder}{at_once}")
     with Interrupts(at_once=False) as interrupts:
@@ -80,11 +80,11 @@ def run(words: Sequence[str], config_dirs: list[Path]) -> int:
     return interrupts.failure("").exit_code
 
 
-def _folder(run_dir: str | None, timed: RunFolder) -> Path:
+def _folder(config: Config) -> Path:
     """The folder that the numbered runs go to: run_dir, or a new one of its own."""
-    folder = RunFolder(Path(run_dir)) if run_dir else timed
+    folder = RunFolder.asked_for(config)
     folder.check_writable()
-    if not run_dir:
+    if not config.run_dir:
         return make_numbered(folder.path)
     disk.make_folder(folder.path)
     return folder.path

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from seqkit.config import Config
 from seqkit.foundation import disk
 from seqkit.foundation.errors import OutputError
 from seqkit.foundation.run_folders import RunFiles, is_run
@@ -38,9 +39,12 @@ class RunFolder(RunFiles):
         """Whether the run in it is that of this process, and no earlier one."""
 
     @classmethod
-    def timed(cls, runs: Path, recipe: str) -> "RunFolder":
-        """A new folder RUNS/RECIPE/TIME."""
-        return cls(runs / recipe / time.strftime("%Y-%m-%d_%H-%M-%S"), timed=True)
+    def asked_for(cls, config: Config) -> "RunFolder":
+        """The folder `run_dir`, or else a new one RUNS/RECIPE/TIME."""
+        if config.run_dir:
+            return cls(Path(config.run_dir))
+        recipe = Path(config.runs) / (config.recipe or "")
+        return cls(recipe / time.strftime("%Y-%m-%d_%H-%M-%S"), timed=True)
 
     @property
     def holds_run(self) -> bool:

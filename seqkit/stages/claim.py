@@ -90,18 +90,14 @@ def claimed(config: Config, session: Session) -> Iterator[Claim]:
     """
     if config.resume != "never" and not config.run_dir:
         raise ConfigError(f"resume={config.resume}: give run_dir=FOLDER, the run to go on with")
+    folder, ranks = RunFolder.asked_for(config), session.ranks
     if not config.recipe:
         raise ConfigError(
             f"no recipe: resume=auto goes on with the run in {config.run_dir}"
-            if config.run_dir and RunFolder(Path(config.run_dir)).holds_run
+            if folder.holds_run
             else "no recipe: give recipe=shakespeare for text, recipe=names for a list, "
             "recipe=my_sound for sound; --help lists all"
         )
-    if config.run_dir:
-        folder = RunFolder(Path(config.run_dir))
-    else:
-        folder = RunFolder.timed(Path(config.runs), config.recipe)
-    ranks = session.ranks
     with contextlib.ExitStack() as held:
         with ranks.turn(ranks.leads):
             if ranks.leads:
