@@ -63,8 +63,7 @@ def allowed_values(item: dataclasses.Field[Any]) -> str:
     """A key's choices or range, as in `≥ 1, ≤ 8`; empty if there is neither."""
     bounds = item.metadata
     signs = {"minimum": "≥", "above": ">", "maximum": "≤"}
-    known = {sign: bounds[name] for name, sign in signs.items()}
-    limits = [f"{sign} {bound}" for sign, bound in known.items() if bound is not None]
+    limits = [f"{sign} {bounds[k]}" for k, sign in signs.items() if bounds[k] is not None]
     return ", ".join(bounds["choices"] or limits)
 
 

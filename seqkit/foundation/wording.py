@@ -20,12 +20,11 @@ _ESCAPED = {"n": "\n", "t": "\t", "\\": "\\"}
 
 def byte_count(count: float) -> str:
     """A number of bytes as 7.1 kB, 512 MB, 3.2 GB or 48 TB."""
-    amount, unit = count / 1e3, "kB"
-    for larger in ("MB", "GB", "TB", "PB"):
-        if amount < 1000:
+    for unit in ("kB", "MB", "GB", "TB", "PB"):
+        count /= 1000
+        if count < 1000 or unit == "PB":
             break
-        amount, unit = amount / 1000, larger
-    return f"{amount:.1f} {unit}" if amount < 10 else f"{amount:.0f} {unit}"
+    return f"{count:.1f} {unit}" if count < 10 else f"{count:.0f} {unit}"
 
 
 def composed(text: str) -> str:

@@ -86,13 +86,13 @@ def describe(event: Event) -> str | None:
             )
         case Validated():
             share = percent(event.scored / event.total)
-            best = f", on {share} of the validation part" * (event.scored < event.total)
-            best += "" if event.improved else f" (best {event.best_loss:.4f})"
-            best += ", average of the weights" if event.weights == "average" else ""
-            best += f", temperature {event.temperature:g}" if event.temperature != 1 else ""
+            more = f", on {share} of the validation part" * (event.scored < event.total)
+            more += "" if event.improved else f" (best {event.best_loss:.4f})"
+            more += ", average of the weights" if event.weights == "average" else ""
+            more += f", temperature {event.temperature:g}" if event.temperature != 1 else ""
             return (
                 f"step {event.step}: validation loss {event.loss:.4f} nats, "
-                f"{event.bits_per_symbol:.3f} bits/symbol{best}"
+                f"{event.bits_per_symbol:.3f} bits/symbol{more}"
             )
         case Stopped():
             return (
@@ -102,9 +102,8 @@ def describe(event: Event) -> str | None:
         case Diverged():
             return event.reason
         case Finished():
-            loss = ""
-            if event.best_loss is not None:
-                loss = f"; best validation loss {event.best_loss:.4f}"
+            best = event.best_loss
+            loss = "" if best is None else f"; best validation loss {best:.4f}"
             words = "generate", f"checkpoint={event.run_dir}"
             return (
                 f"finished: {counted(event.step, 'step')} in {duration(event.seconds)}{loss}; "
