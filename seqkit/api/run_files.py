@@ -12,8 +12,10 @@ import numpy as np
 
 from seqkit.advice import run_page, verdict
 from seqkit.data.codecs import SoundCodec
+from seqkit.data.corpus import Part
 from seqkit.data.sound import pictures
 from seqkit.data.sound.reader import SoundReader
+from seqkit.evaluation import baselines
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device, disk
 from seqkit.foundation.console import Notice
@@ -41,11 +43,11 @@ def about_run(training: Training) -> dict[str, Any]:
     Raises:
         OutputError: it cannot be written.
     """
-    corpus = training.data.corpus
+    corpus, validation = training.data.corpus, training.data.validation
+    part = validation if len(validation) else corpus.whole
     if corpus.codec.kind == "audio":
-        save_sample(
-            training.closing.medium, _excerpt(training), training.claim.folder.samples / "data"
-        )
+        medium, file = training.closing.medium, training.claim.folder.samples / "data"
+        save_sample(medium, _excerpt(part, corpus.codec, medium.glimpse), file)
     return {
         **_of_both(training),
         "local_processes": training.ranks.rank.local_size,
@@ -58,7 +60,7 @@ def about_run(training: Training) -> dict[str, Any]:
             "training_symbols": len(training.data.unabridged),
             "vocabulary": corpus.codec.size,
         },
-        "baselines": training.baselines,
+        "baselines": baselines.baselines(part, corpus.codec, baselines.SAMPLE),
     }
 
 
@@ -93,11 +95,9 @@ def _of_both(training: Training) -> dict[str, Any]:
     }
 
 
-def _excerpt(training: Training) -> Symbols:
+def _excerpt(part: Part, codec: SoundCodec, glimpse: int) -> Symbols:
     """The loudest second, symbols (n,), of the first minute that it is validated on."""
-    part = training.data.validation if len(training.data.validation) else training.data.corpus.whole
-    codec, length = training.data.corpus.codec, min(training.closing.medium.glimpse, len(part))
-    assert codec.kind == "audio"
+    length = min(glimpse, len(part))
     begins = range(0, length * min(len(part) // length, _SOUGHT), length)
     pieces = [part.symbols[begin : begin + length] for begin in begins]
     return max(pieces, key=lambda piece: float(codec.powers(piece).sum()))

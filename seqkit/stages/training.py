@@ -16,7 +16,6 @@ import torch
 from seqkit.config import Config, ModelConfig, values_of
 from seqkit.data.corpus import Corpus
 from seqkit.data.files import STDIN
-from seqkit.evaluation import baselines
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
@@ -87,13 +86,6 @@ class Training:
     def parameters(self) -> int:
         """The number of the network's weights."""
         return sum(parameter.numel() for parameter in self.trainer.model.parameters())
-
-    @functools.cached_property
-    def baselines(self) -> dict[str, float]:
-        """What the validation part, or all data without one, takes without training, in bits."""
-        corpus, validation = self.data.corpus, self.data.validation
-        part = validation if len(validation) else corpus.whole
-        return baselines.baselines(part, corpus.codec, baselines.SAMPLE)
 
     @functools.cached_property
     def chosen(self) -> Checkpoint:
