@@ -4,7 +4,6 @@ import base64
 import contextlib
 import io
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,7 @@ def render(record: Record) -> bytes:
     """The page of a run."""
     samples = _samples(record)
     places = np.linspace(0, len(samples) - 1, min(_MOST, len(samples))).round().astype(int)
-    losses = _curves(record, verdict.baselines(record))
+    losses = _curves(record)
     values = {
         "name": visible_line(str(record.path)),
         "state": record.state,
@@ -72,15 +71,12 @@ def render(record: Record) -> bytes:
     return wording.page(Path(__file__).with_suffix(".html"), values)
 
 
-def _curves(record: Record, lines: Mapping[str, float]) -> bytes:
-    """An SVG of a run's losses for its page, whatever its paper; empty if there are none.
-
-    `lines` are baselines, nats a symbol by name.
-    """
+def _curves(record: Record) -> bytes:
+    """An SVG of a run's losses for its page, whatever its paper; empty if there are none."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    train, validation = record.train, record.validation
+    train, validation, lines = record.train, record.validation, verdict.baselines(record)
     seen = [*train.values.tolist(), *validation.values.tolist()]
     if not seen:
         return b""
