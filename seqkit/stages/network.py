@@ -135,10 +135,9 @@ def execution(
         before = dataclasses.replace(before, lanes=task.width)
     precisions = device.candidate_precisions(train.precision, model.device)
     if before is not None and before.precision in precisions and task.runs(before):
-        chosen = before
-    else:
-        # Two trials may end differently: what is to repeat bit by bit takes the first precision.
-        chosen = choose_execution(task, precisions, timed=not train.deterministic)
+        return before
+    # Two trials may end differently: what is to repeat bit by bit takes the first precision.
+    chosen = choose_execution(task, precisions, timed=not train.deterministic)
     if chosen != before and (before or on_gpu):
         session.notice(f"kernels: {chosen}")
     return chosen
