@@ -75,10 +75,7 @@ def _differing(records: Sequence[Record]) -> list[str]:
 
 
 def _row(record: Record, differing: Sequence[str]) -> dict[str, Any]:
-    """What is told of a run."""
-    loss, steps = record.loss, record.step or record.number("steps")
-    parameters, keys = record.number("parameters"), record.keys
-    likeness = record.fact("likeness")
+    loss, likeness = record.loss, record.fact("likeness")
     return {
         "run": str(record.path),
         "outcome": record.state if record.state in _OUTCOMES else "unfinished",
@@ -86,12 +83,12 @@ def _row(record: Record, differing: Sequence[str]) -> dict[str, Any]:
         "bits_per_symbol": None if loss is None else loss / math.log(2),
         "likeness": likeness if isinstance(likeness, Mapping) else None,
         "best_step": record.best and record.best[0],
-        "steps": None if steps is None else int(steps),
+        "steps": record.step or record.number("steps"),
         "seconds": record.seconds,
-        "parameters": None if parameters is None else int(parameters),
+        "parameters": record.number("parameters"),
         "data": record.text("data", "name") or None,
         "data_sha256": record.text("data", "sha256") or None,
-        "settings": {name: keys.get(name) for name in differing},
+        "settings": {name: record.keys.get(name) for name in differing},
     }
 
 
