@@ -4,6 +4,7 @@ import dataclasses
 import difflib
 import math
 import numbers
+import operator
 import types
 import typing
 from collections.abc import Iterator
@@ -104,9 +105,7 @@ def _read(kind: type, text: str) -> Any:
 def check_section(section: Any, prefix: str = "") -> None:
     """Check types and ranges. Raises ConfigError with key, value and what is allowed."""
     for name, item in options_of(type(section)):
-        value: Any = section
-        for part in name.split("."):
-            value = getattr(value, part)
+        value = operator.attrgetter(name)(section)
         check_type(prefix + name, value, item.type)
         _check_range(prefix + name, value, item.metadata)
 
