@@ -128,10 +128,9 @@ class Console:
 
     def notice(self, text: str) -> None:
         """One line that the user should know."""
-        with self._lock:
-            if self._stream is not None:
-                with self._above_bar():
-                    put(self._stream, f"{visible(text)}\n")
+        if self._stream is not None:
+            with self._above_bar():
+                put(self._stream, f"{visible(text)}\n")
 
     @contextlib.contextmanager
     def progress(
