@@ -184,9 +184,8 @@ def refuse_unknown(word: str) -> None:
             raise ConfigError(f"{word} is a key: give {word}=VALUE, without blanks around =")
         if word in recipe_files([]):
             raise ConfigError(f"{word} is a recipe: give recipe={word}")
-        names = list(COMMANDS)
-        there = f"There are: {', '.join(names)}"
-        raise ConfigError(f"unknown command {word}{nearest(word, names)} {there}")
+        there = f"There are: {', '.join(COMMANDS)}"
+        raise ConfigError(f"unknown command {word}{nearest(word, [*COMMANDS])} {there}")
 
 
 def _table(rows: Mapping[str, str], width: int) -> str:

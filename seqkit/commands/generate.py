@@ -57,8 +57,7 @@ def _run(keys: Keys, catalogue: Catalogue, console: Console, interrupts: Interru
                 raise ConfigError(f"{file}: {problem}")
     advice = f"Try fewer {many}" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(advice):
-        sample = Sample(medium, shown, request.length, console, interrupts, keys.streams)
-        sample.document = document
+        sample = Sample(medium, shown, request.length, console, interrupts, keys.streams, document)
         with console.progress("setting up"):
             trained, watch = saved.trained(saved.network(chosen)), sample.watched
             blocks = generate(trained, prompt, request, console.notice, watch=watch)
