@@ -46,9 +46,8 @@ def write(path: Path, state: State | None = None) -> Path:
         OutputError: the page cannot be written.
     """
     require_run(path)
-    record, file = read(path, state), RunFiles(path).report
-    with disk.atomic_write(file) as stream:
-        stream.write(render(record))
+    file = RunFiles(path).report
+    disk.write(file, render(read(path, state)))
     return file
 
 

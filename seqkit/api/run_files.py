@@ -20,11 +20,13 @@ from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device, disk
 from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import SeqkitError
+from seqkit.foundation.run_folders import find_checkpoint
 from seqkit.foundation.wording import command_line
 from seqkit.generation.generate import Trained, generate
 from seqkit.generation.medium import save_sample
 from seqkit.generation.sampler import Blocks, Request
 from seqkit.model.char_rnn import CharRNN
+from seqkit.runs.checkpoint import load
 from seqkit.runs.events import Event, Sampled, describe
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.record import State, read
@@ -114,8 +116,9 @@ def sample(training: Training, model: CharRNN, request: Request, notice: Notice)
 
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:
-    """What the best checkpoint makes of the prompt: blocks (N, S)."""
-    model = training.chosen.build(training.device)
+    """What the best checkpoint makes of the prompt: blocks (N, S). Raises CheckpointError."""
+    file = find_checkpoint(training.claim.folder.path)
+    model = load(file, training.session.catalogue).build(training.device)
     return sample(training, model, training.closing.request, notice)
 
 
@@ -232,7 +235,7 @@ def report(training: Training, state: State, notice: Notice) -> None:
             with contextlib.suppress(SeqkitError):  # the page is worth more
                 folder.complete(folder.about, {"ended": {"how": state, "step": step}})
         found = read(folder.path, state)
-        folder.write(folder.report, run_page.render(found))
+        disk.write(folder.report, run_page.render(found))
         if state == "finished":
             if said := verdict.warning(found):
                 notice(said)

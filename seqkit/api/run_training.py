@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from seqkit.api.run_files import record, report, summary, write_sample
-from seqkit.foundation import device
+from seqkit.foundation import device, disk
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import NOT_BEGUN, DataError, DivergedError, StoppedError
@@ -186,7 +186,7 @@ def initialise_run_folder(training: Training, saver: Saver) -> None:
     if saved is None or training.claim.changed:
         _save(training, saver)
     if training.ranks.leads:
-        folder.write(folder.config, to_yaml(training.config).encode("utf-8", "surrogateescape"))
+        disk.write(folder.config, to_yaml(training.config).encode("utf-8", "surrogateescape"))
         folder.is_begun = True
         folder.reopen(training.trainer.progress.step)
 

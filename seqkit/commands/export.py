@@ -31,7 +31,5 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         small = dataclasses.replace(saved, eight_bits=True, training=None, training_tensors={})
         small.save(out, overwrite=keys.overwrite)
     else:
-        content = page_of(saved, out.stem)
-        with disk.atomic_write(out, keys.overwrite) as stream:
-            stream.write(content)
+        disk.write(out, page_of(saved, out.stem), keys.overwrite)
     console.notice(f"written: {out}")

@@ -116,6 +116,12 @@ def atomic_write(path: Path, overwrite: bool = True) -> Iterator[OutputFile]:
                 os.close(folder)
 
 
+def write(path: Path, content: bytes, overwrite: bool = True) -> None:
+    """Write a file in one piece. Raises as `atomic_write`."""
+    with atomic_write(path, overwrite) as stream:
+        stream.write(content)
+
+
 def _link(temporary: Path, path: Path) -> None:
     """Give a file a second name that nothing has, though somebody else may write it just now."""
     try:

@@ -149,14 +149,9 @@ class RunFolder(RunFiles):
             for file in self.written:
                 disk.remove(file)
 
-    def write(self, file: Path, content: bytes) -> None:
-        """Write one of its files anew: it is whole afterwards, or as it was. Raises OutputError."""
-        with disk.atomic_write(file) as stream:
-            stream.write(content)
-
     def write_json(self, file: Path, values: dict[str, Any]) -> None:
-        """Write about.json, or summary.json, which marks the run as finished. Raises as `write`."""
-        self.write(file, (json.dumps(values, indent=2) + "\n").encode())
+        """Write about.json, or summary.json, which marks a run as finished. Raises OutputError."""
+        disk.write(file, (json.dumps(values, indent=2) + "\n").encode())
 
     def complete(self, file: Path, later: dict[str, Any]) -> None:
         """Put what is known last into one of these. Raises OutputError, also if it is gone."""
@@ -178,7 +173,7 @@ class RunFolder(RunFiles):
                 if json.loads(line)["step"] <= step:
                     kept.append(line + b"\n")
         if lines:
-            self.write(self.metrics, b"".join(kept))
+            disk.write(self.metrics, b"".join(kept))
         disk.remove(self.summary)
 
     def save(self, saved: Checkpoint) -> None:

@@ -7,7 +7,6 @@ Each stage is a function of values that came before it, which it leaves as they 
 
 import contextlib
 import dataclasses
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,7 +20,6 @@ from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import FEW, shared_cores
 from seqkit.foundation.ranks import Ranks, Session
-from seqkit.foundation.run_folders import find_checkpoint
 from seqkit.generation.engines import check_engine
 from seqkit.generation.labelled import choice_of
 from seqkit.generation.medium import Medium
@@ -29,7 +27,6 @@ from seqkit.generation.sampler import Request
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.asked import asked_of
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.stages import network
 from seqkit.stages.claim import PLACE_KEYS, Claim, claimed, settled
 from seqkit.stages.data import TrainingData, read_data, recording_to_keep
@@ -86,11 +83,6 @@ class Training:
     def parameters(self) -> int:
         """The number of the network's weights."""
         return sum(parameter.numel() for parameter in self.trainer.model.parameters())
-
-    @functools.cached_property
-    def chosen(self) -> Checkpoint:
-        """The best checkpoint of a training that is over, read once. Raises CheckpointError."""
-        return load_checkpoint(find_checkpoint(self.claim.folder.path), self.session.catalogue)
 
     def checkpoint(self) -> Checkpoint:
         """The run as it is now, with all that resuming needs."""

@@ -10,6 +10,7 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters
+from seqkit.foundation import disk
 from seqkit.foundation.errors import OutputError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
@@ -49,7 +50,7 @@ def test_only_what_a_run_left_is_cleared(tmp_path: Path) -> None:
     assert (tmp_path / "log").exists()
     with folder.claimed():
         folder.make()
-        folder.write(folder.config, b"prompt: mine")
+        disk.write(folder.config, b"prompt: mine")
         folder.save(checkpoint(1))
     folder.clear()
     assert {*(tmp_path / "samples").iterdir()} == {tmp_path / name for name in mine}
