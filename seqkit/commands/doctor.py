@@ -206,7 +206,6 @@ def _shown_data(facts: Mapping[str, Any]) -> str:
 
 
 def _shown_run(facts: Mapping[str, Any]) -> str:
-    """How a run went."""
     lines = [visible_line(facts["finding"]), visible_line(facts["advice"])]
     if facts["command"]:
         lines.append(f"  {visible_line(facts['command'])}")

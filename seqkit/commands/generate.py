@@ -50,11 +50,9 @@ def _run(keys: Keys, catalogue: Catalogue, console: Console, interrupts: Interru
         terminal = Product().terminal
         if not medium.printed and (keys.streams > 1 or terminal):
             raise ConfigError("out=-: a pipe takes one stream, a terminal none: give out=NAME.wav")
-    else:
-        folder = Path() if saved.name else samples_folder(saved.file)
-        for file in files:
-            if problem := medium.refusal(file):
-                raise ConfigError(f"{file}: {problem}")
+    for file in files:
+        if problem := medium.refusal(file):
+            raise ConfigError(f"{file}: {problem}")
     advice = f"Try fewer {many}" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(advice):
         sample = Sample(medium, shown, request.length, console, interrupts, keys.streams, document)
@@ -69,6 +67,7 @@ def _run(keys: Keys, catalogue: Catalogue, console: Console, interrupts: Interru
             sample.write_all(blocks, files[0], overwrite=keys.overwrite)
             return
         if not files:
+            folder = Path() if saved.name else samples_folder(saved.file)
             files = outputs.new_files(folder, keys.streams, medium.suffix)
         sample.write_files(blocks, files, overwrite=keys.overwrite)
     if keys.out is None:

@@ -196,7 +196,6 @@ def _metrics(file: Path) -> tuple[list[_Line], list[_Line]]:
 
 
 def _curve(lines: Sequence[_Line]) -> Curve:
-    """Their losses."""
     table = np.array([(line["step"], line["loss"]) for line in lines], np.float64).reshape(-1, 2)
     table = table[np.argsort(table[:, 0], kind="stable")]
     return Curve(table[:, 0], table[:, 1])
