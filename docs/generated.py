@@ -10,8 +10,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from seqkit import commands
-from seqkit.config import options
-from seqkit.foundation.settings import allowed_values, default_of
+from seqkit.config import Config, options, values_of
+from seqkit.foundation.settings import allowed_values
 
 _KEYS = """\
 # Keys
@@ -48,18 +48,17 @@ def commands_page() -> str:
 
 def keys_page() -> str:
     """Every key with its default, range and meaning, a table a group."""
-    parts, group = [_KEYS], None
+    parts, group, defaults = [_KEYS], None, values_of(Config())
     for name, item in options():
         own = name.rpartition(".")[0]
         if own != group:
             group = own
             parts.append(f"\n## {own or 'Without a group'}\n\n| key | default | range | meaning |")
             parts.append("|---|---|---|---|")
-        parts.append(_row(name, item))
+        parts.append(_row(name, item, defaults[name]))
     return "\n".join(parts) + "\n"
 
 
-def _row(name: str, item: dataclasses.Field[Any]) -> str:
-    default = default_of(item)
+def _row(name: str, item: dataclasses.Field[Any], default: Any) -> str:
     shown = "" if default is None or default == "" else f"`{default}`"
     return f"| `{name}` | {shown} | {allowed_values(item)} | {item.metadata['help']} |"

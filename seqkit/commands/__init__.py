@@ -10,10 +10,10 @@ from pathlib import Path
 from types import ModuleType
 
 import seqkit
-from seqkit.config import options
+from seqkit.config import Config, options, values_of
 from seqkit.foundation import dropped
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.settings import KEYED, allowed_values, default_of, nearest
+from seqkit.foundation.settings import KEYED, allowed_values, nearest
 
 _SAMPLING = (
     *("length", "prompt", "prompt_audio", "prompt_file", "sample", "seconds"),
@@ -159,12 +159,11 @@ def overview(config_dirs: list[Path]) -> str:
 
 def keys(command: str) -> str:
     """The keys that a command reads."""
-    rows = {}
+    rows, defaults = {}, values_of(Config())
     for name, item in options():
         if reads(command, name):
-            default = default_of(item)
             allowed = f" ({values})" if (values := allowed_values(item)) else ""
-            shown = "" if default in (None, "", []) else f" [{default}]"
+            shown = "" if defaults[name] in (None, "", []) else f" [{defaults[name]}]"
             rows[name] = item.metadata["help"] + allowed + shown
     usage = f"usage: python -m seqkit {command} key=value ..."
     example = f"example: python -m seqkit {COMMANDS[command].example}"

@@ -53,13 +53,6 @@ def options_of(section: type, prefix: str = "") -> Iterator[tuple[str, dataclass
             yield prefix + item.name, item
 
 
-def default_of(item: dataclasses.Field[Any]) -> Any:
-    """A key's default."""
-    if item.default_factory is not dataclasses.MISSING:
-        return item.default_factory()
-    return item.default
-
-
 def allowed_values(item: dataclasses.Field[Any]) -> str:
     """A key's choices or range, as in `≥ 1, ≤ 8`; empty if there is neither."""
     bounds = item.metadata
