@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from seqkit.foundation.wording import command_line
 from seqkit.generation.generate import Trained, generate
 from seqkit.generation.medium import save_sample
 from seqkit.generation.sampler import Blocks, Request
+from seqkit.model.arrays import count_parameters
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import load
 from seqkit.runs.events import Event, Sampled, describe
@@ -89,10 +89,10 @@ def summary(training: Training) -> dict[str, Any]:
 
 def _of_both(training: Training) -> dict[str, Any]:
     return {
-        "device": training.device_words,
+        "device": device.describe(training.device, training.ranks.rank),
         "processes": training.ranks.rank.size,
         "dtype": training.trainer.execution.precision,
-        "parameters": training.parameters,
+        "parameters": count_parameters(training.trainer.model.config),
         "versions": device.versions(),
     }
 
@@ -168,7 +168,7 @@ def _judge(
     training.claim.folder.complete(training.claim.folder.summary, {"likeness": kept})
 
 
-def draw(file: Path, notice: Callable[[str], None]) -> None:
+def draw(file: Path, notice: Notice) -> None:
     """Draw the waveform and the mel spectrogram of a sample of sound beside it.
 
     A picture that fails is told, and ends no training.

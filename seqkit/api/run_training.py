@@ -11,6 +11,7 @@ from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import NOT_BEGUN, DataError, DivergedError, StoppedError
 from seqkit.foundation.machine import shared_cores
+from seqkit.model.arrays import count_parameters
 from seqkit.runs import resume
 from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped, describe, go_on_with
 from seqkit.runs.record import State
@@ -94,8 +95,8 @@ class _Running:
                 symbols=len(corpus.whole),
                 data=corpus.name,
                 vocabulary=corpus.codec.size,
-                parameters=training.parameters,
-                device=training.device_words,
+                parameters=count_parameters(training.trainer.model.config),
+                device=device.describe(training.device, training.ranks.rank),
                 precision=training.trainer.execution.precision,
                 run_dir=training.claim.folder.path,
             )

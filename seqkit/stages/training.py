@@ -74,16 +74,6 @@ class Training:
         """Where the network is."""
         return self.trainer.model.head.weight.device
 
-    @property
-    def device_words(self) -> str:
-        """The devices of all processes, in words."""
-        return device.describe(self.device, self.ranks.rank)
-
-    @property
-    def parameters(self) -> int:
-        """The number of the network's weights."""
-        return sum(parameter.numel() for parameter in self.trainer.model.parameters())
-
     def checkpoint(self) -> Checkpoint:
         """The run as it is now, with all that resuming needs."""
         values, tensors = self.trainer.state()
