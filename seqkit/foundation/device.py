@@ -131,14 +131,13 @@ def memory_errors(advice: str) -> Iterator[None]:
         yield
     except (RuntimeError, MemoryError) as error:
         # The rest of the message of PyTorch's own error is about its allocator.
-        reason = str(error).splitlines()[0] if str(error) else ""
-        if type(error).__name__ == "KernelError":
+        reason = str(error).partition("\n")[0].partition(" Including non-PyTorch")[0]
+        kind = type(error).__name__
+        if kind == "KernelError":
             raise DeviceError(reason) from error
-        own = type(error).__name__ == "OutOfMemoryError"
-        known = own or isinstance(error, MemoryError)  # NumPy's
+        known = kind == "OutOfMemoryError" or isinstance(error, MemoryError)  # NumPy's
         if not known and not any(sign in str(error) for sign in _NO_MEMORY):
             raise
-        reason = reason.partition(" Including non-PyTorch")[0] if own else reason
         raise DeviceError(f"out of memory: {reason} {advice}") from error
 
 

@@ -40,11 +40,10 @@ def own_rank() -> Rank:
     Clusters set some of these variables for programs that know nothing of them.
     """
     try:
-        numbers = [int(os.environ[name]) for name in _SET_BY_TORCHRUN[:4]]
+        values = [os.environ[name] for name in _SET_BY_TORCHRUN]
+        return Rank(*map(int, values[:4]))
     except (KeyError, ValueError):
         return ALONE
-    complete = all(name in os.environ for name in _SET_BY_TORCHRUN)
-    return Rank(numbers[0], numbers[1], numbers[2], numbers[3]) if complete else ALONE
 
 
 def named(message: str) -> str:
