@@ -33,7 +33,7 @@ _UNSEEN, _MEANT = ("Cc", "Cf", "Cn", "Co", "Cs"), {*"\t\n\v\f\r\u200c\u200d"}
 """Categories of characters without a shape, and those of them that text has for good reasons."""
 _ESCAPE = re.compile(
     r"\\(?:u[\da-fA-F]{4}|x[\da-f]{2}|n(?![a-z]))|&(?:[a-zA-Z]{2,8}|#x?[\da-fA-F]{2,6});|"
-    r"=(?:[89A-F][\dA-F]|\r?$)|%[\dA-F]{2}|_x[\dA-F]{4}_|\(cid:\d+\)|~\{[!-~]+~\}|"
+    r"=(?:[89A-F][\dA-F]|\r?$)|%[\dA-F]{2}|_x[\dA-F]{4}_|<U\+[\dA-F]{4,}>|\(cid:\d+\)|~\{[!-~]+~\}|"
     r"\+[A-Za-z\d/]{3,}-|^[A-Za-z\d+/]{60,}=*\r?$",
     re.MULTILINE,
 )

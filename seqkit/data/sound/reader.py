@@ -34,6 +34,7 @@ _FULL, _CLIPPED = 0.9999, 0.01  # of full scale, and of the samples: a sine ther
 _LOUD, _ALIKE = 0.3, 0.2  # of full scale, and the correlation of two samples beside each other
 _EVERY = 8  # blocks, of which one is measured
 _SMALL = 1 / 16  # of full scale; of a sine 4 % of the samples are below
+_NOTHING, _CANCELLED = 1e-5, 0.1  # of the mean power, where 1 is that of unlike channels
 _SHORT = 0.25  # seconds by which a sound may be shorter than its header says
 _LEAST_RATE = 1000  # hertz; resampling what says 1 Hz would make terabytes of megabytes
 _ZEROS = 16  # zero crossings, on each side, of the sinc that resamples
@@ -68,6 +69,7 @@ class SoundReader:
         self.has_more = False
         """Whether other sound tracks than the first are in it, of what was read."""
         self._lost, self._sums = 0, np.zeros(6)
+        self._powers = np.zeros(self.channels + 1)  # of each channel, and of their mean
         if self.sample_rate < _LEAST_RATE:
             fault = f"its header says {self.sample_rate} Hz: give it its true sample rate"
             raise BadFileError(path, fault)
@@ -86,12 +88,20 @@ class SoundReader:
         varies = power - mean * mean
         is_noise = product - mean * mean < _ALIKE * varies or max(small / 3, full) < _CLIPPED
         is_noise &= varies > _LOUD**2
+        *powers, mixed = self._powers
+        loudest, mean = int(np.argmax(powers)), sum(powers) / self.channels
         found = {
             "whose samples look like no recording's, but like noise, a square wave, or bytes of "
             "another format than the header says (floats, DTS, AAC, another order): listen to "
             "them": is_noise,
             "with over 1 % of the samples at full scale or over: where that is clipping, the model "
             "learns it, too: record with less gain": full > _CLIPPED and not is_noise,
+            f"with a silent channel: data.channel={loudest} reads the loudest alone": (
+                min(powers) < _NOTHING * mean
+            ),
+            f"whose channels cancel each other in their mean: data.channel={loudest} reads one": (
+                mixed * self.channels < _CANCELLED * mean
+            ),
             "with places that cannot be decoded, which are left out": self._lost,
             "with several sound tracks, of which the first is read": self.has_more,
         }
@@ -172,7 +182,7 @@ class SoundReader:
                 first = frames[0] if read == 0 else first
                 self.varies = self.varies or bool((frames != first).any())
                 if read // most % _EVERY == 0:
-                    self._measure(frames[:, 0], level)
+                    self._measure(frames, level)
                 read += len(frames)
                 yield frames
             if isinstance(sound, Decoder):
@@ -183,8 +193,10 @@ class SoundReader:
             fault = f"truncated: the header promises {self.promised} samples, {read} are there"
             raise BadFileError(self.path, fault)
 
-    def _measure(self, one: Wave, level: Frames) -> None:
-        """Add a channel (n,) of a block, and the sizes (n, C) of all its samples, to the sums."""
+    def _measure(self, frames: Frames, level: Frames) -> None:
+        """Add a block (n, C), of samples of these sizes, to the sums."""
+        one, mixed = frames[:, 0], frames.mean(1)
+        self._powers += np.append(np.square(frames).sum(0), mixed @ mixed)
         full, small = np.count_nonzero(level >= _FULL) / self.channels, level[:, 0] < _SMALL
         products = one @ one, one[1:] @ one[:-1]
         self._sums += np.array([full, np.count_nonzero(small), one.sum(), *products, len(one)])
