@@ -40,6 +40,7 @@ _ESCAPE = re.compile(
 """Of JSON, Python, HTML, mail, URLs, spreadsheets, PDF, HZ, UTF-7 and base64."""
 _WHOLE = 0.8  # of the letters that are none of ASCII
 _FLAT = 5.7  # bits; English has 4.5, programs have 5, and base64 has 6
+_PLAIN = r"sed $'s/.\b//g'"  # takes out a letter and the backspace after it
 _READ = 1 << 20  # characters, in which escapes are looked for
 _OFTEN = 0.001  # times the characters; in pages and in programs there are fewer
 _SAMPLES = 1 << 16  # samples read at a time
@@ -163,7 +164,7 @@ def content_faults(
     returns, replaced = counts.get("\r", 0), counts.get("\ufffd", 0)
     of_windows = returns <= counts.get("\n", 0)
     unseen = {c: n for c, n in counts.items() if c not in _MEANT and category(c) in _UNSEEN}
-    of_man = f", as {rewritten(paths, 'col -b')} does of a page of man" * ("\b" in unseen)
+    of_man = f", as {rewritten(paths, _PLAIN)} does of a page of man" * ("\b" in unseen)
     garbled, escapes = _is_garbled(begin[:_BLOCK]), _ESCAPE.findall(begin)
     shown = [f"«{each[:_SHOWN].strip()}»" for each, _ in Counter(escapes).most_common()]
     return told(

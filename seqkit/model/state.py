@@ -26,6 +26,10 @@ class State(NamedTuple):
         """The same tensors, through which no gradient flows back."""
         return State(*(values.detach() for values in self))
 
+    def begun_anew(self, fresh: Any) -> "State":
+        """The same tensors, and zeros in the lanes in which `fresh` (B,) is true."""
+        return State(*(values.masked_fill(fresh[:, None], 0) for values in self))
+
     def on(self, device: Any) -> "State":
         """As tensors on a device."""
         import torch

@@ -365,7 +365,7 @@ FILES = (
         0,
         "in another encoding",
     ),
-    Odd("man.txt", lambda: re.sub(r"(\w)", "\\1\b\\1", TEXT).encode(), 0, "as `col -b"),
+    Odd("man.txt", lambda: re.sub(r"(\w)", "\\1\b\\1", TEXT).encode(), 0, "as `sed $'s/.\\b"),
     refused(
         "oracle.txt", lambda: (TEXT + "\ud83d\ude00").encode("utf-8", "surrogatepass"), "iconv -c"
     ),

@@ -10,7 +10,7 @@ from tests.conftest import Run
 from tests.data.odd import FILES, Odd
 
 pytestmark = pytest.mark.faults
-COMMAND = re.compile(r"`((?:col|iconv|mkdir|printf|tail|tr) .+?)`")
+COMMAND = re.compile(r"`((?:iconv|mkdir|printf|sed|tail|tr) .+?)`")
 
 
 @pytest.mark.parametrize("odd", FILES, ids=lambda odd: odd.name)
