@@ -48,10 +48,10 @@ def main() -> None:
     parser.add_argument("run", help="a run's folder, a checkpoint's file or a ready-made model")
     parser.add_argument("text", type=Path, help="a text, shown as the model reads it")
     given = parser.parse_args()
-
     try:
         model, text = seqkit.load(given.run), given.text.read_text("utf-8")
-        print(page(model, model.codec.decode(model.encode(text, "nearest")), given.text.name))
+        known = model.codec.decode(model.encode(text, "nearest"))
+        print(page(model, known, f"{given.text.name}, {len(known):,} of {len(text):,} characters"))
     except (seqkit.SeqkitError, OSError, ValueError) as error:
         raise SystemExit(f"{given.text}: {error}") from None
 

@@ -31,18 +31,20 @@ _SILENCE = 0.5
 _SHOWN = 40  # symbols
 _UNSEEN, _MEANT = ("Cc", "Cf", "Cn", "Co", "Cs"), {*"\t\n\v\f\r\u200c\u200d"}
 """Categories of characters without a shape, and those of them that text has for good reasons."""
+_NO_BREAK = "\u00a0"  # a space
 _ESCAPE = re.compile(
     r"\\(?:u[\da-fA-F]{4}|x[\da-f]{2}|n(?![a-z]))|&(?:[a-zA-Z]{2,8}|#x?[\da-fA-F]{2,6});|"
     r"=(?:[89A-F][\dA-F]|\r?$)|%[\dA-F]{2}|_x[\dA-F]{4}_|<U\+[\dA-F]{4,}>|\(cid:\d+\)|~\{[!-~]+~\}|"
-    r"\+[A-Za-z\d/]{3,}-|^[A-Za-z\d+/]{60,}=*\r?$",
+    r"\+[A-Za-z\d/]{3,}-|</[a-zA-Z][\w:-]*>|^[A-Za-z\d+/]{60,}=*\r?$",
     re.MULTILINE,
 )
-"""Of JSON, Python, HTML, mail, URLs, spreadsheets, PDF, HZ, UTF-7 and base64."""
+"""Of JSON, Python, mail, URLs, HTML and its like, spreadsheets, PDF, HZ, UTF-7 and base64."""
 _WHOLE = 0.8  # of the letters that are none of ASCII
 _FLAT = 5.7  # bits; English has 4.5, programs have 5, and base64 has 6
 _PLAIN = r"sed $'s/.\b//g'"  # takes out a letter and the backspace after it
 _READ = 1 << 20  # characters, in which escapes are looked for
 _OFTEN = 0.001  # times the characters; in pages and in programs there are fewer
+_MOST_JUDGED = 0.3  # of all sound, that is not learnt from
 _SAMPLES = 1 << 16  # samples read at a time
 _LOWEST = -120.0  # decibels; what is quieter counts as this
 _TRIM = 40  # decibels, of `data.trim_silence`
@@ -77,8 +79,7 @@ def require_enough(
 ) -> None:
     """Refuse data of which a training would find too little, split so.
 
-    Raises:
-        DataError: with the least that it needs, and how much there is.
+    Raises DataError: with the least that it needs, and how much there is.
     """
     needed = -(-2 * train.sequence_length // (1 + len(corpus.readings)))
     if (training := len(corpus.split(split)[0])) >= needed:
@@ -125,7 +126,7 @@ def text_faults(
         return [Fault("the text is blank: there is nothing to learn from it")]
     short = not is_list and symbols < _SHORT
     known = sum(n for name, n in counts.items() if name.isascii())  # by the model shakespeare
-    helps = short and kind == "text" and known >= _KNOWN * symbols
+    helps = short and kind == "text" and not data.label and known >= _KNOWN * symbols
     start = " or start with init_from=shakespeare:" if helps else ""
     rare = [n for n in counts.values() if n < _FEW]
     most, lost = max(1, occurring - len(rare)), sum(rare) / symbols
@@ -164,6 +165,8 @@ def content_faults(
     returns, replaced = counts.get("\r", 0), counts.get("\ufffd", 0)
     of_windows = returns <= counts.get("\n", 0)
     unseen = {c: n for c, n in counts.items() if c not in _MEANT and category(c) in _UNSEEN}
+    if (wide := counts.get(_NO_BREAK, 0)) > max(counts.get(" ", 0) / 4, _FEW):
+        unseen[_NO_BREAK] = wide  # more than French has
     of_man = f", as {rewritten(paths, _PLAIN)} does of a page of man" * ("\b" in unseen)
     garbled, escapes = _is_garbled(begin[:_BLOCK]), _ESCAPE.findall(begin)
     shown = [f"«{each[:_SHOWN].strip()}»" for each, _ in Counter(escapes).most_common()]
@@ -177,7 +180,7 @@ def content_faults(
             unseen and not garbled,
             f"{counted(sum(unseen.values()), 'character')} cannot be seen "
             f"({first_of([f'U+{ord(c):04X}' for c in unseen])}), and the model would learn them: "
-            f"take them out{of_man}, unless they are meant",
+            f"take them out{of_man}, or convert the original otherwise, unless they are meant",
         ),
         (
             replaced,
@@ -192,8 +195,8 @@ def content_faults(
         (
             len(escapes) > max(_OFTEN * len(begin), _FEW),
             f"{first_of(shown)} stand {counted(len(escapes), 'time')}, and the model would learn "
-            "them: if they stand for other characters, decode them first, as Python's json, html, "
-            "quopri, urllib.parse and base64 do",
+            "them: take them out or decode them first, as Python's json, html, quopri, base64 and "
+            "urllib.parse do, unless they are meant",
         ),
         (
             begin.isascii() and histogram_bits(part.symbols[:_READ], codec.size) > _FLAT,
@@ -258,7 +261,7 @@ def sound_faults(
     assert codec.kind == "audio"
     if part.is_constant:
         return [Fault(CONSTANT)]
-    levels = levels or levels_of(part, codec)
+    levels, (_, judged, _) = levels or levels_of(part, codec), corpus.split(data.split)
     seconds, loudest = len(part) / codec.symbol_rate, 1.0
     if levels.peak is not None and isinstance(codec, Quantiser):
         loudest = levels.peak * codec.gain
@@ -278,6 +281,11 @@ def sound_faults(
             corpus.clipped and not known,
             f"{counted(corpus.clipped, 'sample')} over 1 clipped: give data.gain=peak to keep all",
             {"gain": "peak"},
+        ),
+        (
+            len(judged) > max(2 * data.split[1], _MOST_JUDGED) * len(part),
+            f"{percent(len(judged) / len(part))} of the sound are the validation part, since files "
+            "are not cut: give more files, or data.split=1,0,0 to learn from all",
         ),
         *((count, f"{counted(count, 'file')} {said}") for said, count in corpus.odd.items()),
         (

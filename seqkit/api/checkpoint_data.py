@@ -78,8 +78,7 @@ def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:
     recorded size are read; before that, no more is opened than the beginnings of a folder's files,
     if these tell which are text. What has no size recorded is never read unasked.
 
-    Raises:
-        DataError: the data is not found, or cannot be those.
+    Raises DataError: the data is not found, or cannot be those.
     """
     data, recorded, size = saved.settings.data, saved.data.get("bytes") or 0, 0
     try:

@@ -42,8 +42,7 @@ _JUDGED = 60  # seconds of the closing sample that the verdict is on
 def about_run(training: Training) -> dict[str, Any]:
     """about.json, see docs/reference/files.md; of sound, samples/data.wav is written, too.
 
-    Raises:
-        OutputError: it cannot be written.
+    Raises OutputError: it cannot be written.
     """
     corpus, validation = training.data.corpus, training.data.validation
     part = validation if len(validation) else corpus.whole

@@ -51,8 +51,7 @@ def run(words: Sequence[str], config_dirs: list[Path]) -> int:
     Returns:
         The exit code of the first job that failed, or of the signal.
 
-    Raises:
-        SeqkitError: a key or value is not valid, or a job cannot be started.
+    Raises SeqkitError: a key or value is not valid, or a job cannot be started.
     """
     lines, own = compose.sweep(words)
     configs = [compose.compose(line, config_dirs) for line in lines]

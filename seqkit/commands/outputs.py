@@ -81,8 +81,7 @@ def refuse_in_run(out: Path) -> None:
 def write_result(out: Path | None, text: str, *, overwrite: bool) -> None:
     """Write a command's result, a line or a table, to its file or to stdout.
 
-    Raises:
-        OutputError: the file is there by now, and `overwrite` is false.
+    Raises OutputError: the file is there by now, and `overwrite` is false.
     """
     with result_stream(out, overwrite=overwrite) as write:
         write(f"{text}\n".encode("utf-8", "surrogateescape"))
@@ -145,8 +144,7 @@ class Sample:
     def write_files(self, blocks: Blocks, files: list[Path], *, overwrite: bool) -> None:
         """Write each stream to its file while it is made. Files that would hold nothing go.
 
-        Raises:
-            OutputError: a file cannot be written, or the system allows fewer open ones.
+        Raises OutputError: a file cannot be written, or the system allows fewer open ones.
         """
         count = 0
         with self.interrupts.held():

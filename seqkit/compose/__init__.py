@@ -43,8 +43,7 @@ def compose(arguments: Sequence[str], config_dirs: list[Path]) -> Config:
         config_dirs: the user's folders, which come before seqkit's own and those of plug-ins.
             Recipes are looked for in a folder itself and in its `recipe` and `recipes`.
 
-    Raises:
-        ConfigError: an unknown key or recipe, a wrong type, or a value out of range.
+    Raises ConfigError: an unknown key or recipe, a wrong type, or a value out of range.
     """
     given, items = _separate(arguments), dict(schema.options())
     recipe, literal = dict(given).get("recipe"), (*FREE_TEXT, "recipe")
@@ -103,8 +102,7 @@ def sweep(arguments: Sequence[str]) -> tuple[list[list[str]], list[str]]:
     The runs are all combinations of the values that were given; each `data.path` that is given
     makes runs of its own.
 
-    Raises:
-        ConfigError: an argument that is not known, or lacks a value.
+    Raises ConfigError: an argument that is not known, or lacks a value.
     """
     own, paths, choices = list[str](), list[str](), dict[str, list[str]]()
     for key, value in _separate(arguments):

@@ -36,8 +36,7 @@ def recipe_files(config_dirs: Sequence[Path]) -> dict[str, Path]:
 
     The folders of `--config-dir` come first, each with its `recipe` and `recipes`, then seqkit's.
 
-    Raises:
-        ConfigError: a folder of `--config-dir` is not there.
+    Raises ConfigError: a folder of `--config-dir` is not there.
     """
     folders = list[Path]()
     for folder in config_dirs:

@@ -130,7 +130,7 @@ def check(config: Config) -> None:
             raise ConfigError(f"data.channel={channel}: give mix, or a number from 0")
         if config.data.channels == 2:
             raise ConfigError(f"data.channel={channel} data.channels=2: give one of the two")
-    if config.part != "validation" and config.data.path:
+    if "part" in config.given and config.data.path:
         raise ConfigError(
             f"part={config.part} is of the checkpoint's own data: leave part or data.path out"
         )

@@ -218,6 +218,9 @@ def encode(
     with progress("hashing", source.bytes, unit="B") as bar:
         sha256 = {name: digest_of(file, bar.add) for name, file in source.files.items()}
     config, findings = source.config, Findings()
+    findings.counts["file", "with the content of another one"] += len(sha256) - len(
+        {*sha256.values()}
+    )
     sizes = list[Integers]()  # of the documents of each file
     with progress("encoding", source.bytes, unit="B") as bar:
         for name, file in source.documents.items():

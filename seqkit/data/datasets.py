@@ -90,8 +90,7 @@ class Folders:
     def data(self) -> Path | None:
         """The folder of data that the user keeps, from SEQKIT_DATA_DIR.
 
-        Raises:
-            DataError: there is no such folder.
+        Raises DataError: there is no such folder.
         """
         chosen = os.environ.get("SEQKIT_DATA_DIR")
         if chosen and not Path(chosen).is_dir():

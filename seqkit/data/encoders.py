@@ -39,7 +39,8 @@ SINGLE_BYTE = (
     "cp437", "cp874", "macintosh",
 )  # fmt: skip
 """Encodings of old files, by names that iconv knows, too."""
-_OLDER = (*SINGLE_BYTE, "cp037", "shift-jis", "euc-jp", "euc-kr", "big5", "gb18030")
+_SEVERAL = ("shift-jis", "euc-jp", "euc-kr", "big5", "gb18030", "gbk")  # bytes for a character
+_OLDER = (*SINGLE_BYTE, "cp037", *_SEVERAL[:-1])
 _BEFORE, _SHOWN = 6, 16  # bytes before the first that is another's, and characters, that are shown
 _TAIL, _KINDS = 64, 8  # bytes, far more than happen to be UTF-8, but for … again and again
 _TWO = "two programs wrote it: take it apart, or write it anew with one"
@@ -59,8 +60,7 @@ def check_encoding(encoding: str) -> None:
 def _text_blocks(file: Path, config: DataConfig, count: Watch) -> Iterator[str]:
     """The text of a file, some megabytes at a time, as `_read` gives it; no mark begins it.
 
-    Raises:
-        BadFileError: it cannot be read, or is not in this encoding.
+    Raises BadFileError: it cannot be read, or is not in this encoding.
     """
     encoding, read = config.encoding, 0
     decoder = encodings.getincrementaldecoder(encoding)()
@@ -132,11 +132,11 @@ def _of_other(file: Path, encoding: str, error: UnicodeDecodeError) -> str:
     content, place, is_cut = error.object, error.start, error.reason in _CUT
     if content[place : place + _TAIL].count(0) > _KINDS:
         return f"UTF-16 or another file begins about there: {_TWO}"
-    is_utf8 = encodings.lookup(encoding).name.startswith("utf-8")
-    right = content.decode("utf-8", "ignore") if is_utf8 else ""
-    size = len(right.encode())  # most characters that are none of ASCII are no chance
-    is_utf8 = len(content) - size < size - sum(map(str.isascii, right))
-    if is_cut or is_utf8 or _PAIR.match(content, place):
+    several = encoding in _SEVERAL or encodings.lookup(encoding).name.startswith("utf-8")
+    right = content.decode(encoding, "ignore") if several else ""
+    size = len(right.encode(encoding)) if several else 0
+    is_most = len(content) - size < size - sum(map(str.isascii, right))
+    if is_cut or is_most or _PAIR.match(content, place):
         why = "it ends within a character" if is_cut else f"most of it is {encoding}"
         return f"{why}: `{_converted(file, encoding, '-c ')}` drops what is not {encoding}"
     begin = content[max(place - _BEFORE, 0) :][: files.HEAD]
@@ -194,8 +194,7 @@ def _else(file: Path, own: str, encoding: str) -> str:
 def pieces_of(file: Path, kind: str, config: DataConfig, count: Watch) -> Iterator[str | bytes]:
     """The content of a file for a codec of text or bytes; `count` is as for `blocks`.
 
-    Raises:
-        BadFileError: it cannot be read.
+    Raises BadFileError: it cannot be read.
     """
     return (piece[0][:0].join(piece) for piece in _read(file, kind, config, count))
 

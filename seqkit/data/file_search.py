@@ -49,8 +49,7 @@ class Search:
     def files(self, paths: Sequence[Path]) -> Iterator[Entry]:
         """Each file once, with its path's number (from 1), in no order within a path.
 
-        Raises:
-            DataError: a path, or without data.on_bad_file=skip a file below it, cannot be read.
+        Raises DataError: a path, or without data.on_bad_file=skip a file below it, cannot be read.
         """
         return self._chosen(paths, self._all(paths))
 
@@ -60,8 +59,7 @@ class Search:
         The name is the path within the folder, with / between folders; of several paths, it comes
         after the path's number, as in 2/chapter.txt. The kind auto is settled.
 
-        Raises:
-            DataError: there are none, and as `files` does.
+        Raises DataError: there are none, and as `files` does.
         """
         found = [*self._all(paths)]
         if self.kind == "auto":
@@ -125,7 +123,7 @@ class Search:
                 continue
             seen.add(real)
             hidden = {each for each in (*folders, *names) if each.startswith(".")}
-            hidden |= {each for each in names if each.lower() in _OF_WINDOWS}
+            hidden |= {each for each in names if each.lower() in _OF_WINDOWS or each[-1] == "~"}
             runs = {each for each in {*folders} - hidden if is_run(place / each)}
             logs = {f"{run}.log" for run in runs} & {*names}  # which a sweep writes beside them
             reasons = {"hidden": hidden, "with a run in it": runs, "the log of a run": logs}
@@ -139,8 +137,7 @@ class Search:
         A file that is named or opens as sound is sound, and a folder in which at least half of the
         files are named so.
 
-        Raises:
-            DataError: one path is sound, and another one is not.
+        Raises DataError: one path is sound, and another one is not.
         """
         sound = list[bool]()
         for number, path in enumerate(paths, 1):
@@ -181,8 +178,7 @@ class Search:
         `name` is its own in a folder; empty for a path that is given, which is never left out for
         it.
 
-        Raises:
-            OSError, BadFileError: it cannot be read, or is known to be something else than text.
+        Raises OSError, BadFileError: it cannot be read, or is known to be something else than text.
         """
         if name and self.config.pattern and not matches(name, self.config.pattern):
             return f"not {self.config.pattern}"
@@ -217,11 +213,7 @@ def matches(name: str, pattern: str) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a path is a folder, and not a file.
-
-    Raises:
-        DataError: it is neither, or not there.
-    """
+    """Whether a path is a folder, and not a file. Raises DataError: it is neither, or not there."""
     try:
         mode = path.stat().st_mode
     except OSError as error:

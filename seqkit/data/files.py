@@ -55,6 +55,9 @@ _BEGINNINGS = {
     "an array: soundfile.write makes a WAV of it": (b"\x93NUMPY", b"MATLAB 5.0"),
     "a note of a Mac, as of a file that is still in the cloud: download it": (b"bplist00",),
     "a shortcut: give the file that it leads to": (b"L\0\0\0\1\x14\2\0",),
+    "a link to a document of Google: download it as plain text": (
+        *(b'{"":"WARNING! DO NOT EDIT', b'{"doc_id"', b'{"url": "https://docs.google.com'),
+    ),
     "a picture": (b"\xff\xd8\xff", b"\x89PNG", b"GIF8"),
     "a file of another program: save its text as plain text, or export its sound": (
         *(b"SQLite format 3", b"PAR1", b"\0\0\0\1Bud1"),
@@ -108,9 +111,9 @@ def _meant(path: Path) -> str:
     if path.is_symlink():
         target = str(path.readlink())
         return f"a link to {target}{f': {_ANNEX}' if '/annex/' in target else ''}"
-    names = {file.stem: file for file in sorted(path.parent.glob("*")) if file != path}
-    near = difflib.get_close_matches(path.stem, names, n=1)
-    return f"did you mean {names[near[0]]}?" if near else ""
+    names = [file.name for file in sorted(path.parent.glob("*")) if file != path]
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f"did you mean {path.with_name(near[0])}?" if near else ""
 
 
 def head(file: Path) -> bytes:
@@ -125,8 +128,7 @@ def head(file: Path) -> bytes:
 def blocks(file: Path, count: Watch = lambda size: None) -> Iterator[bytes]:
     """The bytes of a file, some megabytes at a time; `count` is told of each block's size.
 
-    Raises:
-        BadFileError: it cannot be read.
+    Raises BadFileError: it cannot be read.
     """
     try:
         with file.open("rb") as stream:
@@ -143,8 +145,7 @@ def stamp(file: Path) -> list[int]:
     `cp -p` and rsync put the first time back (mtime). The second, of the last change of any kind
     (ctime), no program can. The inode tells nothing: a bucket that is mounted anew gives another.
 
-    Raises:
-        BadFileError: it cannot be looked at.
+    Raises BadFileError: it cannot be looked at.
     """
     try:
         status = file.stat()
@@ -167,6 +168,8 @@ def meant(begin: bytes) -> str:
     begin = begin.lstrip() or begin
     if len(begin) < _PAGE and _SERVER.match(begin):
         return _ERROR
+    if begin[60:68] == b"BOOKMOBI":
+        return "a book for a Kindle: `ebook-convert` of Calibre makes text of it"
     return next((what for what, starts in _BEGINNINGS.items() if begin.startswith(starts)), "")
 
 

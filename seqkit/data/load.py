@@ -139,7 +139,7 @@ def check_same(data: DataConfig, codec: SoundCodec) -> None:
 
 def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located:
     if data.path:
-        path, *others = map(Path, data.path)
+        path, *others = dict.fromkeys(map(Path, data.path))
         more = f" and {len(others)} more" if others else ""
         located = Located(path, f"{path.name or path}{more}", others=tuple(others))
     elif data.dataset:

@@ -88,8 +88,7 @@ class Recording:
     def of(cls, wave: Wave, sample_rate: int) -> "Recording":
         """Of samples (N,) at a rate in hertz.
 
-        Raises:
-            ValueError: it is silent, or its halves are shorter than `SHORTEST`.
+        Raises ValueError: it is silent, or its halves are shorter than `SHORTEST`.
         """
         sound = Sound.of(wave, sample_rate)
         if len(sound.low) < 2 * SHORTEST:

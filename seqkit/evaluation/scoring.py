@@ -40,8 +40,7 @@ _FEW = 3  # lanes that a CPU runs faster one after the other than side by side
 def require_numbers(nats: float | Floats, *, learning: bool = False) -> None:
     """Refuse the surprise of symbols if it is no number; `learning` may be the reason, too.
 
-    Raises:
-        CheckpointError: the network's weights are not finite, or overflow.
+    Raises CheckpointError: the network's weights are not finite, or overflow.
     """
     if not np.isfinite(nats).all():
         also = ", or it learnt too fast from what it read" if learning else ""
@@ -188,8 +187,7 @@ def chunks(
             plainest.
         begin_state: (L, 1, H), of the table's first segment; by default zeros.
 
-    Raises:
-        DeviceError: the persistent kernel gave up.
+    Raises DeviceError: the persistent kernel gave up.
     """
     model, part, device = scored.model, scored.part, scored.model.head.weight.device
     network = network or model.runnable_weights(dtype=torch.float32)

@@ -27,8 +27,7 @@ def to_yaml(config: Config) -> str:
 def from_values(saved: Mapping[str, Any], file: str) -> Config:
     """The config that a checkpoint holds.
 
-    Raises:
-        UnreadableError: it is none; the message begins with `file`.
+    Raises UnreadableError: it is none; the message begins with `file`.
     """
     try:
         config = Config()

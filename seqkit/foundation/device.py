@@ -202,8 +202,7 @@ def candidate_precisions(name: str, device: Device) -> list[str]:
     fp16 only. Processors with AVX512-BF16 or AMX multiply bf16 about twice as fast as fp32; others
     only emulate it.
 
-    Raises:
-        ConfigError: fp16 on a CPU.
+    Raises ConfigError: fp16 on a CPU.
     """
     if name == "fp16" and device.type == "cpu":
         raise ConfigError("train.precision=fp16: a CPU trains in bf16 or fp32")

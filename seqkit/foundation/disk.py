@@ -98,8 +98,7 @@ def atomic_write(path: Path, overwrite: bool = True) -> Iterator[OutputFile]:
     Readers see the old file or the whole new one, whatever happens in between. Folders above it are
     made.
 
-    Raises:
-        OutputError: it cannot be written, or is there at the end and `overwrite` is false.
+    Raises OutputError: it cannot be written, or is there at the end and `overwrite` is false.
     """
     with scratch(path) as (stream, temporary):
         yield stream

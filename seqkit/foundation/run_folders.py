@@ -60,8 +60,7 @@ class RunFiles:
 def find_checkpoint(place: Path) -> Path:
     """The checkpoint that a key means: a file, or the best one of a run or its `checkpoints`.
 
-    Raises:
-        CheckpointError: there is none.
+    Raises CheckpointError: there is none.
     """
     try:
         if place.is_file():
@@ -95,8 +94,7 @@ def runs_below(folder: Path) -> list[Path]:
 def find_runs(pattern: str) -> tuple[list[Path], list[Path]]:
     """The folders of runs that a glob matches or that lie in what it matches; and other matches.
 
-    Raises:
-        ConfigError: there is no run.
+    Raises ConfigError: there is no run.
     """
     # Path.glob takes no absolute pattern.
     matches = [pattern] if Path(pattern).is_dir() else sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207

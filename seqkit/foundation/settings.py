@@ -64,8 +64,7 @@ def allowed_values(item: dataclasses.Field[Any]) -> str:
 def read_value(name: str, item: dataclasses.Field[Any], text: str) -> Any:
     """A key's value as it is typed: `null` where there may be none, a list as a,b or [a,b].
 
-    Raises:
-        ConfigError: it is of another type.
+    Raises ConfigError: it is of another type.
     """
     kinds = typing.get_args(item.type) or (item.type,)  # of a list, its items'
     if text == "null" and types.NoneType in kinds:

@@ -59,8 +59,7 @@ def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice
     of them and those that are; a seed further by `SEEDS` draws the same. `none` is no label, and
     `digit:none` none of these.
 
-    Raises:
-        ConfigError: there is no such label or value, or two values of one label are asked for.
+    Raises ConfigError: there is no such label or value, or two values of one label are asked for.
     """
     count = len(labels.values)
     wanted = dict.fromkeys(range(count), 0) if asked == "none" else _parsed(labels, asked or "")
@@ -83,8 +82,7 @@ def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice
 def every(labels: Labels) -> Floats:
     """The choices of all combinations, (n, R), none first; the first label changes from row to row.
 
-    Raises:
-        ConfigError: they are too many for a table.
+    Raises ConfigError: they are too many for a table.
     """
     count = math.prod(size + 1 for size in labels.sizes)
     if count > _MOST:

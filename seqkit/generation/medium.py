@@ -67,8 +67,7 @@ class Text:
 
         What was left out or replaced for it is told.
 
-        Raises:
-            ConfigError: something else, or an unknown character with unknown=error.
+        Raises ConfigError: something else, or an unknown character with unknown=error.
         """
         check_type(name, content, bytes if self._codec.kind == "bytes" else str)
         assert isinstance(content, str | bytes)
@@ -126,8 +125,7 @@ class Text:
     def ending(self, text: str) -> Symbols:
         """The symbols (N,), N at least 1, of a text that ends a sample.
 
-        Raises:
-            ConfigError: it is empty, or has a character that the model never saw.
+        Raises ConfigError: it is empty, or has a character that the model never saw.
         """
         if not text:
             raise ConfigError("until is empty: give the text that ends a sample, or document")

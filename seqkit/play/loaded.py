@@ -45,8 +45,7 @@ class Loaded:
     def generated(self, body: bytes, keys: GenerateKeys, lines: bool, nats: bool) -> Pieces:
         """What follows a prompt that was sent, as `lines` or as a file has it, text or a WAV.
 
-        Raises:
-            ConfigError, DataError, DeviceError: at the first piece, what cannot be made.
+        Raises ConfigError, DataError, DeviceError: at the first piece, what cannot be made.
         """
         state, codec = None, self.codec
         rate = codec.symbol_rate if codec.kind == "audio" else 1

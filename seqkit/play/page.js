@@ -76,7 +76,8 @@ function prepare() {
   const step = model.temperature * 20 % 1 ? "any" : "0.05", max = Math.max(2, model.temperature);
   Object.assign($("temperature"), { max, step, value: model.temperature });
   $("top_p").value = model.top_p ?? 1;
-  $("length").value = sounds ? "" : 2000;
+  $("length").value = sounds || model.ends ? "" : 2000;
+  if (model.ends) $("length").previousSibling.data = " at most\n";
   for (const [name, values] of Object.entries(model.labels ?? {})) {
     const options = ["none", ...values].map((value) => new Option(value));
     $("labels").append(make("label", {}, name, make("select", { name }, ...options)));

@@ -25,8 +25,7 @@ _MOST = 50_000_000  # bytes of a page
 def page_of(saved: Checkpoint, title: str) -> bytes:
     """One HTML file, of which the model of a checkpoint makes text or sound.
 
-    Raises:
-        ConfigError: its network, its codec or its size is none for a page.
+    Raises ConfigError: its network, its codec or its size is none for a page.
     """
     network, codec = saved.network(HOST), saved.codec
     if not isinstance(codec, Bytes | Characters | Quantiser | Spectral):

@@ -61,8 +61,7 @@ class GenerateKeys(TypedDict, total=False):
 def sample_keys(keys: GenerateKeys, streams: int) -> SampleKeys:
     """These keys, checked, and so many streams.
 
-    Raises:
-        ConfigError: there is another among them; a value is of another type, or out of range.
+    Raises ConfigError: there is another among them; a value is of another type, or out of range.
     """
     if others := keys.keys() - GenerateKeys.__annotations__.keys():
         meant = nearest(min(others), [*GenerateKeys.__annotations__])
@@ -121,8 +120,7 @@ def _ending(keys: SampleKeys, medium: Medium, model: ModelConfig) -> Ending | No
 
     A model that has learnt where documents end ends there, unless it has a length or `until`.
 
-    Raises:
-        ConfigError: the model cannot write it, or has not learnt where documents end.
+    Raises ConfigError: the model cannot write it, or has not learnt where documents end.
     """
     until, lasts = keys.until, bool(keys.length or keys.seconds or keys.loop)
     if until is None and not lasts and model.ends:
@@ -142,8 +140,7 @@ def _ending(keys: SampleKeys, medium: Medium, model: ModelConfig) -> Ending | No
 def _extra(keys: SampleKeys, codec: Codec, length: int) -> int:
     """Symbols that are made beyond a loop of `length`; 0 if none is asked for.
 
-    Raises:
-        ConfigError: what is asked for cannot be a loop.
+    Raises ConfigError: what is asked for cannot be a loop.
     """
     if not keys.loop:
         return 0

@@ -215,8 +215,7 @@ def _group(tensors: NamedArrays, prefix: str) -> NamedArrays:
 def _check_record(record: dict[str, Any]) -> None:
     """Check the types of what is read beside model, codec and weights.
 
-    Raises:
-        ConfigError: a value has another type, or a part is missing.
+    Raises ConfigError: a value has another type, or a part is missing.
     """
     for name in _AS_IT_IS:
         check_type(name, record.get(name), dict)

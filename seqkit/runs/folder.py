@@ -117,8 +117,7 @@ class RunFolder(RunFiles):
     def make(self) -> None:
         """Make the folder, within `claimed`.
 
-        Raises:
-            OutputError: the folder cannot be written, or another training was here meanwhile.
+        Raises OutputError: the folder cannot be written, or another training was here meanwhile.
         """
         try:
             if self._timed:
@@ -181,8 +180,7 @@ class RunFolder(RunFiles):
 
         The new file is whole before the others are touched. One of the two is always there.
 
-        Raises:
-            OutputError: it cannot be written.
+        Raises OutputError: it cannot be written.
         """
         saved.save(self.checkpoint("last"), self._keep_last)
 

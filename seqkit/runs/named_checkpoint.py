@@ -62,8 +62,10 @@ def load_checkpoint(
             saved = checkpoint.load(file, catalogue)
         except CheckpointError as error:
             raise type(error)(f"{error}{_whole_beside(file, catalogue)}") from error
-    if saved.metrics.get("step") == 0:
-        console.notice(f"{saved.file}: its network has learnt nothing, it is as it began")
+    if by_path and Path(name).is_dir() and file.stem != "best":
+        console.notice(
+            f"{name}: no best one: {file.stem} of step {saved.metrics.get('step')} is read"
+        )
     return saved if by_path else dataclasses.replace(saved, name=name)
 
 

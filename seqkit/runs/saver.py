@@ -32,8 +32,7 @@ class Saver(contextlib.AbstractContextManager["Saver"]):
     def save(self, saved: Checkpoint) -> None:
         """Have `saved` become the last checkpoint.
 
-        Raises:
-            OutputError: one of those before it could not be written, see `RunFolder.save`.
+        Raises OutputError: one of those before it could not be written, see `RunFolder.save`.
         """
         self._begin(self._folder.save, saved)
 

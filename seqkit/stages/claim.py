@@ -73,7 +73,7 @@ class Claim:
             return
         if saved.data.get("sha256") != corpus.sha256:
             name = saved.data.get("name")
-            changed += (f"the data itself (the run learns from {name} as it was then)",)
+            changed += (f"the data itself ({name} is not as it was when the run began)",)
         if differs := allowed(self.config, saved, changed):
             notice(f"going on though {differs}")
 
@@ -126,8 +126,7 @@ def settled(claim: Claim, session: Session) -> tuple[Config, Known, Checkpoint |
         The config as the run keeps it; what the checkpoint to start from decides on how data are
         read; and this one, if it is of another training.
 
-    Raises:
-        SeqkitError: standard input cannot be read, or the weights to start from.
+    Raises SeqkitError: standard input cannot be read, or the weights to start from.
     """
     saved, ranks, origin = claim.saved, session.ranks, None
     with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
@@ -201,8 +200,7 @@ def allowed(config: Config, saved: Checkpoint, changed: Sequence[str]) -> str | 
 
     None where nothing does that shapes what the run learns.
 
-    Raises:
-        ConfigError: the run cannot go on so.
+    Raises ConfigError: the run cannot go on so.
     """
     changed = [name for name in changed if name not in MAY_CHANGE]
     if saved.settings.init_from:  # it brought its own network, whatever was asked for

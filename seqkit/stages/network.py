@@ -146,8 +146,7 @@ def execution(
 def choose_execution(task: Task, precisions: list[str], *, timed: bool = True) -> Execution:
     """The execution that is expected to be the fastest: see `fastest`.
 
-    Raises:
-        ConfigError, DeviceError: model.backend=persistent where that kernel cannot run.
+    Raises ConfigError, DeviceError: model.backend=persistent where that kernel cannot run.
     """
     if task.backend == "persistent" and not task.own_kernels:
         raise ConfigError(

@@ -185,8 +185,7 @@ def _closing(
 ) -> ClosingSample:
     """Read the prompt, and check that there are an engine and the label: now, not in the end.
 
-    Raises:
-        SeqkitError: the prompt cannot be read, or no sample can be made so.
+    Raises SeqkitError: the prompt cannot be read, or no sample can be made so.
     """
     codec = corpus.codec
     session.catalogue.find("codecs", codec.name)  # or no checkpoint of this run could be read

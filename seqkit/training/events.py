@@ -101,8 +101,7 @@ class TrainingProgress:
     ) -> Trained:
         """Note a report, and tell of the updates since the one before it: see `Trained`.
 
-        Raises:
-            DivergedError: there have long been none but such as were left out.
+        Raises DivergedError: there have long been none but such as were left out.
         """
         steps, seconds = self.step - self.reported_step, self.seconds - self.reported_seconds
         pace = (self.symbols - self.reported_symbols) / max(seconds, 1e-9)

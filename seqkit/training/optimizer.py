@@ -151,8 +151,7 @@ class OptimizerStep:
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Go on from what `state` returned; tensors of others are passed over.
 
-        Raises:
-            ValueError: it belongs to another model, or is not whole.
+        Raises ValueError: it belongs to another model, or is not whole.
         """
         scaling = self._scaling() if self._scaled else {}
         if not scaling.keys() & tensors.keys():  # it ran in another precision before
@@ -208,8 +207,7 @@ class _GpuUpdate:
     ) -> None:
         """`arguments` are those of the kernels that are not made here.
 
-        Raises:
-            KernelError: this PyTorch cannot compile kernels for this GPU.
+        Raises KernelError: this PyTorch cannot compile kernels for this GPU.
         """
         device, dtype = weights.flat_gradient.device, weights.leaves[-1].dtype
         self._measure = _kernel("measure_gradient", device, dtype)

@@ -85,8 +85,7 @@ class TrainingStep:
 
         It leaves everything that the training depends on as it was.
 
-        Raises:
-            RuntimeError: an operation of the step cannot be captured.
+        Raises RuntimeError: an operation of the step cannot be captured.
         """
         with self._untouched():
             self._recorded = GraphedCall(self._advance, self._device, _WARM)
@@ -169,8 +168,7 @@ class TrainingStep:
 
         All processes have to call it, and get the same.
 
-        Raises:
-            DeviceError: the persistent kernel gave up.
+        Raises DeviceError: the persistent kernel gave up.
         """
         self.require_finished()
         nats = self._nats_of_all()
@@ -224,8 +222,7 @@ class TrainingStep:
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Go on from what `state` returned, with the parameters as they now are.
 
-        Raises:
-            ValueError: it belongs to another model or batch, or is not whole.
+        Raises ValueError: it belongs to another model or batch, or is not whole.
         """
         count = self._lanes.batch_size  # of all processes
         wanted = {

@@ -215,8 +215,7 @@ class Trainer:
     def restore(self, values: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         """Go on from what `state` returned; the weights are restored by the caller.
 
-        Raises:
-            CheckpointError: the state belongs to another model or batch size.
+        Raises CheckpointError: the state belongs to another model or batch size.
         """
         try:
             self.progress = read_record(TrainingProgress, "progress", values.get("progress"))

@@ -72,8 +72,7 @@ class Validation:
     def validate(self, progress: TrainingProgress) -> Validated:
         """Validate the weights as they are, and note in `progress` what was found.
 
-        Raises:
-            DivergedError: the loss is not finite.
+        Raises DivergedError: the loss is not finite.
         """
         losses = self._ranks.shared(lambda: self.losses(self._weights.models()))
         raw = losses["raw", 1.0]

@@ -149,8 +149,7 @@ def _flat(parameters: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
 def restore_tensors(saved: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
     """Copy what was saved into the tensors that it is to become, which have the same names.
 
-    Raises:
-        ValueError: as `require_tensors`.
+    Raises ValueError: as `require_tensors`.
     """
     require_tensors(saved, wanted)
     for name, kept in wanted.items():
@@ -163,8 +162,7 @@ def require_tensors(saved: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -
     Others are passed over. PyTorch would broadcast a smaller one, and the fused optimizers would
     write beyond its end.
 
-    Raises:
-        ValueError: one is missing, or another one.
+    Raises ValueError: one is missing, or another one.
     """
     for name, target in wanted.items():
         kept = saved.get(name)

@@ -20,7 +20,7 @@ from seqkit.foundation import disk
 if TYPE_CHECKING:
     import av
 
-_BY_SOUNDFILE = (b"RIFF", b"RF64", b"fLaC", b"FORM", b".snd")
+_BY_SOUNDFILE = (b"RIFF", b"RF64", b"fLaC", b"FORM", b".snd", b"dns.")
 _UNTOLD = 1 << 40  # frames; libsndfile reports more if no header says how many
 _OPEN = 0x7EF00000  # bytes; a header says more if the sound was still to come
 _LINES = 20  # line ends, which samples have by chance
@@ -61,6 +61,10 @@ class Seekable(io.BufferedReader):
 def opened(path: Path, file: IO[bytes]) -> "soundfile.SoundFile | Decoder":
     """The sound of an open file, from its beginning. Raises BadFileError."""
     begin, size = file.read(files.HEAD), file.seek(0, io.SEEK_END)
+    end = file.seek(_promised(begin)) if begin.startswith(b"RIFF") else size
+    if 0 < end < size and file.read(4) == b"RIFF":
+        command = f"`tail -c +{end + 1} {shlex.quote(str(path))} > {disk.unused('.wav')}`"
+        raise BadFileError(path, f"another WAV begins at its byte {end}", f"{command} takes it")
     file.seek(0)
     _check(path, begin, size)
     return _by_soundfile(file) or Decoder(path, file, begin)
@@ -103,7 +107,7 @@ def _check(path: Path, begin: bytes, size: int) -> None:
         hint = f"`{command}` lets it be read to its end"
         raise BadFileError(path, "its sizes were never written, as by a recorder cut off", hint)
     if begin.startswith(b"RIFF") and _SLACK < 2 * _promised(begin) < size:
-        command = f"`ffmpeg -ignore_length 1 -i {shlex.quote(str(path))} {disk.unused('.wav')}`"
+        command = f"`{_to_wav(path, '-ignore_length 1 ')}`"
         fault = f"its header says {_promised(begin)} bytes, and {size} are there"
         raise BadFileError(path, fault, f"{command} reads them all")
     if size + _SLACK < (promised := _promised(begin)) < _OPEN:
@@ -129,11 +133,15 @@ def _promised(begin: bytes) -> int:
     return data + 12 + int.from_bytes(begin[data + 4 : data + 12], "big") if data > 0 else 0
 
 
+def _to_wav(path: Path, option: str = "") -> str:
+    return f"ffmpeg {option}-i {shlex.quote(str(path))} {disk.unused('.wav')}"
+
+
 def _hint(path: Path, begin: bytes, unlisted: bool) -> str:
     """What to do about a file that begins so; `unlisted`: libav knows the format, _FORMATS not."""
     if begin[4:8] == b"ftyp":
         return "its index (moov) is missing, as where a recording or a copy broke off"
-    known = f"a converter may read it: `ffmpeg -i {shlex.quote(str(path))} {disk.unused('.wav')}`"
+    known = f"a converter may read it: `{_to_wav(path)}`"
     if path.suffix.lower() in (".pcm", ".raw", ""):
         return _BARE
     return known if unlisted else ""
@@ -175,11 +183,12 @@ class Decoder:
                     read += block.samples
                     yield block.to_ndarray().reshape(-1, self.channels).astype(dtype, copy=False)
         except (av.FFmpegError, ValueError) as error:
-            fault = "its parts differ in sample rate or channels: make a file of each"
+            fault, hint = "its parts differ in sample rate or channels", "make a file of each"
             if isinstance(error, av.FFmpegError) and not isinstance(error, av.PatchWelcomeError):
                 why = f"after {read} samples: {error.strerror}"
                 fault = f"truncated, damaged or protected (DRM) {why}"
-            raise BadFileError(self._path, fault) from error
+                hint = f"`{_to_wav(self._path)}` writes what can be read"
+            raise BadFileError(self._path, fault, hint) from error
 
     def _decoded(self) -> "Iterator[av.AudioFrame]":
         """The frames of the track; between joined MP3s there may be what is no sound."""

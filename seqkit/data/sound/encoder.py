@@ -41,8 +41,7 @@ def encode_sound(
         How many symbols it has, (1,), or (0,) if nothing is to be learnt from it. With them what
         was found in it, under its `name`.
 
-    Raises:
-        BadFileError: it cannot be read; some of it may be written.
+    Raises BadFileError: it cannot be read; some of it may be written.
     """
     recording = SoundReader(file, centred=isinstance(codec, Spectral))
     rate, channels = codec.sample_rate, codec.channels

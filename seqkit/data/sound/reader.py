@@ -25,6 +25,7 @@ SUFFIXES = (
     *(".wav", ".wave", ".flac", ".aif", ".aiff", ".aifc", ".au", ".mp3", ".mp2", ".ogg", ".oga"),
     *(".opus", ".m4a", ".aac", ".3gp", ".amr", ".wma", ".caf", ".wv", ".webm", ".mka", ".mp4"),
     *(".mov", ".w64", ".rf64", ".voc", ".sph", ".tta", ".ac3"),
+    *(".m4b", ".m4r", ".3ga", ".weba", ".mts", ".m2ts"),
 )
 """Endings of the files that are read as sound in a folder."""
 FRAMES = 1 << 13
@@ -35,6 +36,7 @@ _LOUD, _ALIKE = 0.3, 0.2  # of full scale, and the correlation of two samples be
 _EVERY = 8  # blocks, of which one is measured
 _SMALL = 1 / 16  # of full scale; of a sine 4 % of the samples are below
 _NOTHING, _CANCELLED = 1e-5, 0.1  # of the mean power, where 1 is that of unlike channels
+_OFFSET = 0.05  # of full scale
 _SHORT = 0.25  # seconds by which a sound may be shorter than its header says
 _LEAST_RATE = 1000  # hertz; resampling what says 1 Hz would make terabytes of megabytes
 _ZEROS = 16  # zero crossings, on each side, of the sinc that resamples
@@ -89,7 +91,7 @@ class SoundReader:
         is_noise = product - mean * mean < _ALIKE * varies or max(small / 3, full) < _CLIPPED
         is_noise &= varies > _LOUD**2
         *powers, mixed = self._powers
-        loudest, mean = int(np.argmax(powers)), sum(powers) / self.channels
+        loudest, whole = int(np.argmax(powers)), sum(powers) / self.channels
         found = {
             "whose samples look like no recording's, but like noise, a square wave, or bytes of "
             "another format than the header says (floats, DTS, AAC, another order): listen to "
@@ -97,10 +99,13 @@ class SoundReader:
             "with over 1 % of the samples at full scale or over: where that is clipping, the model "
             "learns it, too: record with less gain": full > _CLIPPED and not is_noise,
             f"with a silent channel: data.channel={loudest} reads the loudest alone": (
-                min(powers) < _NOTHING * mean
+                min(powers) < _NOTHING * whole
             ),
             f"whose channels cancel each other in their mean: data.channel={loudest} reads one": (
-                mixed * self.channels < _CANCELLED * mean
+                mixed * self.channels < _CANCELLED * whole
+            ),
+            f"with an offset of {mean:.2g}: a high-pass filter takes it out": (
+                abs(mean) > _OFFSET and not self._centred
             ),
             "with places that cannot be decoded, which are left out": self._lost,
             "with several sound tracks, of which the first is read": self.has_more,

@@ -33,8 +33,7 @@ def create(
     A file that it replaces stays until the block has ended, and for good if that fails. Where there
     is none, what was written stays if the block fails, unless that is nothing, or not all could be.
 
-    Raises:
-        OutputError: the file cannot be written, or exists and `overwrite` is false.
+    Raises OutputError: the file cannot be written, or exists and `overwrite` is false.
     """
     replaces = begun = False
     with contextlib.suppress(OSError):

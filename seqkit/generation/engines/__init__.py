@@ -35,8 +35,7 @@ def choose_engine(
     The model is on the device that was chosen; `size` is the codec's V; `labels` are choices of
     labels (n, R), see `NetworkArrays.with_choices`.
 
-    Raises:
-        ConfigError, DeviceError: what was asked for by name cannot run.
+    Raises ConfigError, DeviceError: what was asked for by name cannot run.
     """
     names = candidates(model.config, request, model.device)
     for tried, following in itertools.pairwise(names):

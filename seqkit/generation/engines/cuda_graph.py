@@ -44,8 +44,7 @@ class CudaGraphEngine:
     def __init__(self, model: CharRNN, size: int, streams: int, precision: str) -> None:
         """`size` is the codec's V, `precision` fp32 or fp16.
 
-        Raises:
-            ConfigError, DeviceError: what this engine, or this machine, cannot run.
+        Raises ConfigError, DeviceError: what this engine, or this machine, cannot run.
         """
         device = model.head.weight.device
         check(device, size)

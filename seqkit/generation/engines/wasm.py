@@ -65,8 +65,7 @@ class WasmEngine:
     ) -> None:
         """`size` is the codec's V, `labels` the choices of labels: see `pack`.
 
-        Raises:
-            ConfigError: step.c cannot run such a network, or wasmtime does not load.
+        Raises ConfigError: step.c cannot run such a network, or wasmtime does not load.
         """
         wasmtime = _library()
         arranged, weights = pack(model, size, labels)
@@ -217,8 +216,7 @@ def pack(model: Network, size: int, labels: Floats | None = None) -> tuple[list[
         labels: choices of labels (n, R), as `NetworkArrays.with_choices` takes them; by default the
             numbers of the only label, if it has one.
 
-    Raises:
-        ConfigError: step.c has no such cell, or not so much room.
+    Raises ConfigError: step.c has no such cell, or not so much room.
     """
     config = model.config
     _require_lstm(config)
