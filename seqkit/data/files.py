@@ -45,9 +45,7 @@ _BEGINNINGS = {
         b"version https://git-lfs.github.com/",
     ),
     _ANNEX: (b"/annex/objects/",),
-    "a document: save its text as plain text": (
-        *(b"%PDF-", b"{\\rtf", b"%!PS", b"\xd0\xcf\x11\xe0"),
-    ),
+    "a document: save its text as plain text": (b"%PDF-", b"{\\rtf", b"%!PS", b"\xd0\xcf\x11\xe0"),
     "a packed file, or a document: unpack it, or save its text as plain text": (
         *(b"PK\3\4", b"\x1f\x8b", b"\xfd7zXZ", b"BZh91AY", b"7z\xbc\xaf"),
         *(b"Rar!\x1a", b"\x28\xb5\x2f\xfd", b"\4\x22\x4d\x18"),  # and Zstandard, LZ4

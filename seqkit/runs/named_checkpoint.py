@@ -63,9 +63,8 @@ def load_checkpoint(
         except CheckpointError as error:
             raise type(error)(f"{error}{_whole_beside(file, catalogue)}") from error
     if by_path and Path(name).is_dir() and file.stem != "best":
-        console.notice(
-            f"{name}: no best one: {file.stem} of step {saved.metrics.get('step')} is read"
-        )
+        step = saved.metrics.get("step")
+        console.notice(f"{name} has no best checkpoint: {file.stem} of step {step} is read")
     return saved if by_path else dataclasses.replace(saved, name=name)
 
 
