@@ -31,7 +31,6 @@ _SILENCE = 0.5
 _SHOWN = 40  # symbols
 _UNSEEN, _MEANT = ("Cc", "Cf", "Cn", "Co", "Cs"), {*"\t\n\v\f\r\u200c\u200d"}
 """Categories of characters without a shape, and those of them that text has for good reasons."""
-_NO_BREAK = "\u00a0"  # a space
 _ESCAPE = re.compile(
     r"\\(?:u[\da-fA-F]{4}|x[\da-f]{2}|n(?![a-z]))|&(?:[a-zA-Z]{2,8}|#x?[\da-fA-F]{2,6});|"
     r"=(?:[89A-F][\dA-F]|\r?$)|%[\dA-F]{2}|_x[\dA-F]{4}_|<U\+[\dA-F]{4,}>|\(cid:\d+\)|~\{[!-~]+~\}|"
@@ -162,11 +161,12 @@ def content_faults(
     if not isinstance(codec, Characters):
         return []
     counts, begin = facts["vocabulary"]["counts"], codec.decode(part.symbols[:_READ])
+    lost = re.findall(r"[^\W\d]\?[^\W\d]", begin)
     returns, replaced = counts.get("\r", 0), counts.get("\ufffd", 0)
     of_windows = returns <= counts.get("\n", 0)
     unseen = {c: n for c, n in counts.items() if c not in _MEANT and category(c) in _UNSEEN}
-    if (wide := counts.get(_NO_BREAK, 0)) > max(counts.get(" ", 0) / 4, _FEW):
-        unseen[_NO_BREAK] = wide  # more than French has
+    if (wide := counts.get("\u00a0", 0)) > max(counts.get(" ", 0) / 4, _FEW):
+        unseen["\u00a0"] = wide  # a space, more often than French has it
     of_man = f", as {rewritten(paths, _PLAIN)} does of a page of man" * ("\b" in unseen)
     garbled, escapes = _is_garbled(begin[:_BLOCK]), _ESCAPE.findall(begin)
     shown = [f"«{each[:_SHOWN].strip()}»" for each, _ in Counter(escapes).most_common()]
@@ -181,6 +181,11 @@ def content_faults(
             f"{counted(sum(unseen.values()), 'character')} cannot be seen "
             f"({first_of([f'U+{ord(c):04X}' for c in unseen])}), and the model would learn them: "
             f"take them out{of_man}, or convert the original otherwise, unless they are meant",
+        ),
+        (
+            len(lost) > max(_OFTEN * len(begin), _FEW),
+            f"«{' '.join(lost[:1])}»: a question mark stands {counted(len(lost), 'time')} between "
+            "letters, as for those that a conversion lost: convert the original again",
         ),
         (
             replaced,
@@ -211,11 +216,11 @@ def _is_garbled(begin: str) -> bool:
 
     Then its letters make UTF-8 in an older encoding, or those of Latin-1 are more than of ASCII.
     """
-    letters = re.sub(r"[\0-\x7f]+", "", begin)
-    least = max(_WHOLE * len(letters), _FEW)
+    letters = re.sub(r"[\0-\x7f]+", " ", begin)
+    least = max(_WHOLE * len(letters.replace(" ", "")), _FEW)
     made = (letters.encode(each, "ignore") for each in ("latin-1", *SINGLE_BYTE))
     return (
-        any(len(letters.decode("utf-8", "ignore").encode()) > least for letters in made)
+        any(len(row.decode("utf-8", "ignore").replace(" ", "").encode()) > least for row in made)
         or sum("À" <= each <= "ÿ" for each in letters)
         > _WHOLE * sum(map(str.isalpha, begin))
         > _FEW

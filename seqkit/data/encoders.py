@@ -39,9 +39,9 @@ SINGLE_BYTE = (
     "cp437", "cp874", "macintosh",
 )  # fmt: skip
 """Encodings of old files, by names that iconv knows, too."""
-_SEVERAL = ("shift-jis", "euc-jp", "euc-kr", "big5", "gb18030", "gbk")  # bytes for a character
-_OLDER = (*SINGLE_BYTE, "cp037", *_SEVERAL[:-1])
+_OLDER = (*SINGLE_BYTE, "cp037", "shift-jis", "euc-jp", "euc-kr", "big5", "gb18030")
 _BEFORE, _SHOWN = 6, 16  # bytes before the first that is another's, and characters, that are shown
+_BROKEN = 0.002  # of the characters, at most, of a file that was damaged a little
 _TAIL, _KINDS = 64, 8  # bytes, far more than happen to be UTF-8, but for … again and again
 _TWO = "two programs wrote it: take it apart, or write it anew with one"
 _PAIR = re.compile(rb"\xed[\xa0-\xaf].\xed[\xb0-\xbf]")  # one emoji, as databases write it
@@ -132,9 +132,10 @@ def _of_other(file: Path, encoding: str, error: UnicodeDecodeError) -> str:
     content, place, is_cut = error.object, error.start, error.reason in _CUT
     if content[place : place + _TAIL].count(0) > _KINDS:
         return f"UTF-16 or another file begins about there: {_TWO}"
-    several = encoding in _SEVERAL or encodings.lookup(encoding).name.startswith("utf-8")
-    right = content.decode(encoding, "ignore") if several else ""
-    size = len(right.encode(encoding)) if several else 0
+    right, size = "", 0
+    with contextlib.suppress(UnicodeError):  # idna and punycode leave nothing out
+        right = content.decode(encoding, "ignore")
+        size = len(right.encode(encoding))
     is_most = len(content) - size < size - sum(map(str.isascii, right))
     if is_cut or is_most or _PAIR.match(content, place):
         why = "it ends within a character" if is_cut else f"most of it is {encoding}"
@@ -150,8 +151,9 @@ def _of_other(file: Path, encoding: str, error: UnicodeDecodeError) -> str:
 def _seen(begin: bytes, encoding: str) -> str:
     """How bytes read in an encoding, in a few characters; empty where that is no text."""
     with contextlib.suppress(UnicodeError):
-        text = encodings.getincrementaldecoder(encoding)().decode(begin)[:_SHOWN]
-        return shown if (shown := " ".join(text.split())).isprintable() else ""
+        text = begin.decode(encoding, "replace")
+        shown = " ".join(text[:_SHOWN].split())
+        return shown * (shown.isprintable() and text.count("\ufffd") <= _BROKEN * len(text))
     return ""
 
 

@@ -9,14 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seqkit.advice.faults import (
-    CONSTANT,
-    Fault,
-    content_faults,
-    require_enough,
-    sound_faults,
-    text_facts,
-)
+from seqkit.advice import faults
 from seqkit.config import DataConfig, TrainConfig
 from seqkit.data.codecs import SoundCodec, Spectral, UnknownSymbolError
 from seqkit.data.corpus import Corpus, Part
@@ -94,16 +87,16 @@ def read_data(
     if not goes_on:
         require_cut(keys, corpus.name, len(corpus.files), len(corpus.whole.starts))
         if corpus.codec.kind == "audio":
-            found = sound_faults(corpus, keys, known=bool(known and known.codec))
+            found = faults.sound_faults(corpus, keys, known=bool(known and known.codec))
         elif corpus.whole.is_constant:
-            found = [Fault(CONSTANT)]
+            found = [faults.Fault(faults.CONSTANT)]
         else:
-            facts = text_facts(corpus.whole, corpus.codec)
-            found = content_faults(corpus.whole, corpus.codec, facts, keys.path)
+            facts = faults.text_facts(corpus.whole, corpus.codec)
+            found = faults.content_faults(corpus.whole, corpus.codec, facts, keys.path)
         for fault in found[:_MOST_FAULTS]:
             notice(str(fault))
     training, validation, _ = corpus.split(keys.split)
-    require_enough(corpus, keys.split, train, recipe)
+    faults.require_enough(corpus, keys.split, train, recipe)
     if corpus.labels is not None and training.labels is not None:
         labels = corpus.labels.found_in(training.labels)
         notice(f"labels (data.label): {labels.summary}")

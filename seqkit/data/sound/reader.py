@@ -23,9 +23,9 @@ from seqkit.foundation.wording import counted
 
 SUFFIXES = (
     *(".wav", ".wave", ".flac", ".aif", ".aiff", ".aifc", ".au", ".mp3", ".mp2", ".ogg", ".oga"),
-    *(".opus", ".m4a", ".aac", ".3gp", ".amr", ".wma", ".caf", ".wv", ".webm", ".mka", ".mp4"),
-    *(".mov", ".w64", ".rf64", ".voc", ".sph", ".tta", ".ac3"),
-    *(".m4b", ".m4r", ".3ga", ".weba", ".mts", ".m2ts"),
+    *(".opus", ".m4a", ".m4b", ".m4r", ".aac", ".3gp", ".3ga", ".amr", ".wma", ".caf", ".wv"),
+    *(".webm", ".weba", ".mka", ".mp4", ".mov", ".mts", ".m2ts", ".w64", ".rf64", ".voc", ".sph"),
+    *(".tta", ".ac3"),
 )
 """Endings of the files that are read as sound in a folder."""
 FRAMES = 1 << 13
