@@ -136,7 +136,8 @@ def _of_other(file: Path, encoding: str, error: UnicodeDecodeError) -> str:
     with contextlib.suppress(UnicodeError):  # idna and punycode leave nothing out
         right = content.decode(encoding, "ignore")
         size = len(right.encode(encoding))
-    is_most = len(content) - size < size - sum(map(str.isascii, right))
+    share = 1 if encodings.lookup(encoding).name.startswith("utf-8") else _BROKEN
+    is_most = len(content) - size < share * (size - sum(map(str.isascii, right)))
     if is_cut or is_most or _PAIR.match(content, place):
         why = "it ends within a character" if is_cut else f"most of it is {encoding}"
         return f"{why}: `{_converted(file, encoding, '-c ')}` drops what is not {encoding}"

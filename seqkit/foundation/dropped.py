@@ -32,6 +32,7 @@ KEYS: dict[str, str] = {
     "dynamic": "evaluate protocol=dynamic learns by settings of its own",
     "ensemble": "examples/teachers.py measures several checkpoints together",
     "learn": "evaluate protocol=dynamic measures a model that learns from the text it reads",
+    "host": "play listens on this machine alone: ssh -L 8000:localhost:8000 MACHINE reaches it",
     "log": "seqkit.train(on_event=…) hands each figure to a logger, as TensorBoard's",
     "sample.engine=onnx": "sample.engine=wasm runs LSTMs on a CPU, and torch is exact",
     "sample.engine=fused": "sample.engine=cuda_graph generates on a GPU, any number of streams",

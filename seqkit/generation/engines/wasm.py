@@ -91,13 +91,15 @@ class WasmEngine:
         # While wasmtime's own functions are there, which Python's end takes away:
         for resource in (engine, self._store):  # the last one first
             weakref.finalize(self, resource.close)
+        self._busy = _thread.allocate_lock()  # while a block is made
+        weakref.finalize(self, self._busy.acquire)
         module = wasmtime.Module(engine, code)
         exports = wasmtime.Instance(self._store, module, []).exports(self._store)
         self._exports: dict[str, Any] = {name: exports[name] for name in exports}
 
     def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine. The next block is made on another core while one is made into sound."""
-        return _made_ahead(self._blocks(drawing))
+        return _made_ahead(self._blocks(drawing), self._busy)
 
     def _blocks(self, drawing: Drawing) -> Iterator[Integers]:
         symbols, sampling, places = drawing.symbols, drawing.sampling, self._hold(drawing.state)
@@ -165,8 +167,8 @@ class WasmEngine:
         return np.frombuffer(self._exports["memory"].read(self._store, place, end), kind)
 
 
-def _made_ahead(blocks: Iterator[Integers]) -> Iterator[Integers]:
-    """Hand on blocks, the next of which is made by another thread meanwhile.
+def _made_ahead(blocks: Iterator[Integers], busy: _thread.LockType) -> Iterator[Integers]:
+    """Hand on blocks, the next of which is made by another thread meanwhile, which is then `busy`.
 
     Locks written in Python, those of `concurrent.futures` too, stay locked if a Ctrl-C comes as one
     is taken, and both threads wait for ever. A SimpleQueue has none.
@@ -175,8 +177,11 @@ def _made_ahead(blocks: Iterator[Integers]) -> Iterator[Integers]:
 
     def make() -> None:
         try:
-            while asked.get():
-                made.put(next(blocks))
+            while asked.get() and busy.acquire(blocking=False):  # else the program ends
+                try:
+                    made.put(next(blocks))
+                finally:
+                    busy.release()
             raise StopIteration
         except BaseException as error:
             made.put(error)

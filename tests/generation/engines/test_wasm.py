@@ -170,6 +170,21 @@ def test_a_ctrl_c_at_any_moment_ends_a_sample() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+LEFT = """
+first = np.zeros(100, np.int64)
+draws = itertools.repeat(np.full((1000, 100), 0.5))
+left = WasmEngine(model, 5).sample(Drawing(first, model.zero_state(100), draws, Sampling(), first))
+next(left)
+"""
+
+
+def test_a_program_may_end_while_a_block_is_made() -> None:
+    done = completed(
+        [sys.executable, "-c", INTERRUPTED.split("signal.signal", maxsplit=1)[0] + LEFT]
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("position", [0, 3, 2**40 + 1])
 def test_the_program_has_the_draws_of_seqkit(position: int) -> None:
     engine = WasmEngine(network(1, 16, 5), 5)
