@@ -16,7 +16,7 @@ from seqkit import commands, compose
 from seqkit import config as schema
 from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import SIGNALS, ended_by_signals
-from seqkit.foundation import device, dropped, processes, stdout
+from seqkit.foundation import device, processes, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, put
 from seqkit.foundation.errors import (
@@ -155,8 +155,6 @@ def _run(command: str, words: list[str], config_dirs: list[Path], *, only_shown:
     console = Console(config.quiet or not processes.own_rank().leads)
     ignored = [key for key in config.given if not commands.reads(command, key)]
     for key in ignored:
-        if said := dropped.OF_COMMANDS.get(f"{command} {key}"):
-            raise ConfigError(f"{command} {key}=…: that is gone: {said}")
         if command == "train":  # whose closing sample would fail by it, after hours
             schema.set_value(config, key, schema.values_of(schema.Config())[key])
     if ignored:

@@ -34,10 +34,11 @@ _UNSEEN, _MEANT = ("Cc", "Cf", "Cn", "Co", "Cs"), {*"\t\n\v\f\r\u200c\u200d"}
 _ESCAPE = re.compile(
     r"\\(?:u[\da-fA-F]{4}|x[\da-f]{2}|n(?![a-z]))|&(?:[a-zA-Z]{2,8}|#x?[\da-fA-F]{2,6});|"
     r"=(?:[89A-F][\dA-F]|\r?$)|%[\dA-F]{2}|_x[\dA-F]{4}_|<U\+[\dA-F]{4,}>|\(cid:\d+\)|~\{[!-~]+~\}|"
-    r"\+[A-Za-z\d/]{3,}-|</[a-zA-Z][\w:-]*>|^[A-Za-z\d+/]{60,}=*\r?$",
+    r"\+[A-Za-z\d/]{3,}-|</[a-zA-Z][\w:-]*>|^[A-Za-z\d+/]{60,}=*\r?$|"
+    r"\d\d:\d\d[,.]\d{3} --> ",
     re.MULTILINE,
 )
-"""Of JSON, Python, mail, URLs, HTML and its like, spreadsheets, PDF, HZ, UTF-7 and base64."""
+"""Of JSON, Python, mail, URLs, HTML and its like, spreadsheets, PDF, HZ, UTF-7, base64 and SRT."""
 _WHOLE = 0.8  # of the letters that are none of ASCII
 _FLAT = 5.7  # bits; English has 4.5, programs have 5, and base64 has 6
 _PLAIN = r"sed $'s/.\b//g'"  # takes out a letter and the backspace after it
@@ -292,7 +293,16 @@ def sound_faults(
             f"{percent(len(judged) / len(part))} of the sound are the validation part, since files "
             "are not cut: give more files, or data.split=1,0,0 to learn from all",
         ),
-        *((count, f"{counted(count, 'file')} {said}") for said, count in corpus.odd.items()),
+        *(
+            (
+                count,
+                f"{counted(count, 'file')} {said}",
+                dict(re.findall(r"data\.(channel)=(\d+)", said))
+                if count == len(corpus.files)
+                else {},
+            )
+            for said, count in corpus.odd.items()
+        ),
         (
             levels.silence > _SILENCE and not data.trim_silence,
             f"about {levels.silence:.0%} of the sound is silence, which the model will make, too: "

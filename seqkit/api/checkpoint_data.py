@@ -61,13 +61,22 @@ def asked_for(
             told = "data.path is the checkpoint's own data, all of which it learnt"
         else:
             raise DataError(
-                f"the checkpoint was trained without a {own_part} part: give data.path, no part"
+                f"the checkpoint was trained without a {own_part} part: give data.path=OTHER_DATA"
             )
         if asked.path:
             session.notice(told)
+    if not is_own and (learnt := _learnt(asked.path, saved.settings.data.path)):
+        session.notice(f"the checkpoint learnt from {learnt}: what it knows is easy to predict")
     if corpus.codec.kind == "audio":
         part = without_silence(part, corpus.codec, quiet)
     return part, corpus
+
+
+def _learnt(paths: list[str], own: list[str]) -> str:
+    """That of a checkpoint's own paths which is one of some paths, or holds one or lies in one."""
+    places = [Path(path).absolute() for path in paths]
+    near = (x for x in own for p in places if p.is_relative_to(x) or Path(x).is_relative_to(p))
+    return next(near, "")
 
 
 def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:

@@ -183,7 +183,7 @@ def initialise_run_folder(training: Training, saver: Saver) -> None:
         if saved is None:
             folder.clear()  # a run that overwrite=true replaces
         else:
-            resume.set_aside(folder, saved)
+            resume.set_aside(folder, saved, training.session.notice)
     if saved is None or training.claim.changed:
         _save(training, saver)
     if training.ranks.leads:

@@ -100,7 +100,8 @@ def _jobs(lines: Sequence[Sequence[str]], options: Sequence[str], folder: Path) 
             words.append("resume=auto")
         own = folder / str(number)
         command = [*python, "-m", "seqkit", *words, f"run_dir={own}"]
-        jobs.append(Job(command, " ".join(word for word in line if word not in common), own))
+        differing = [word for word in line if word not in common] or line
+        jobs.append(Job(command, " ".join(differing), own))
     return jobs
 
 

@@ -67,9 +67,8 @@ def _lines(part: Part, first: int, nats: Floats, shown: Sequence[str]) -> Iterat
         block = nats[begin : begin + _LINES].tolist()
         places = np.arange(first + begin, first + begin + len(block))
         numbers = np.searchsorted(part.starts, places, side="right")
-        offsets = places - part.starts[numbers - 1] + np.where(numbers == 1, len(part.before), 0)
-        documents, symbols = numbers + part.documents_before, part.symbols[places]
-        columns = (documents.tolist(), offsets.tolist(), symbols.tolist(), block)
+        offsets = places - part.starts[numbers - 1]
+        columns = (numbers.tolist(), offsets.tolist(), part.symbols[places].tolist(), block)
         lines = [
             f'{{"document": {document}, "offset": {offset}, "symbol": {shown[symbol]}, '
             f'"nats": {own:.4f}}}\n'

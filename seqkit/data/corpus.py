@@ -23,8 +23,6 @@ class Part:
 
     symbols: (N,), in memory or in a file that is mapped into it: they are only read.
     starts: where its documents start, (D,), the first at 0.
-    documents_before: how many documents of the corpus end before it.
-    before: what its first document has before it, (M,): a split may cut a document.
     frame: how many symbols make a frame of sound, 1 of text. Every document has whole ones, so that
         a network can tell from the symbols since a document, a lane or a segment began where in a
         frame it is: nothing may begin within one.
@@ -33,8 +31,6 @@ class Part:
 
     symbols: Symbols
     starts: Integers
-    documents_before: int = 0
-    before: Symbols = field(default_factory=lambda: np.zeros(0, np.uint8))
     frame: int = 1
     labels: Integers | None = None
 
@@ -225,15 +221,8 @@ class Corpus:
         if begin:
             starts = starts - begin
             starts[:1] = 0  # a document that is cut
-        row, document = self.whole.symbols, int(self.whole.starts[first])
-        return Part(
-            row[begin:end],
-            starts,
-            first,
-            row[document:begin],
-            self.whole.frame,
-            labels=None if self.whole.labels is None else self.whole.labels[first:last],
-        )
+        labels = None if self.whole.labels is None else self.whole.labels[first:last]
+        return Part(self.whole.symbols[begin:end], starts, self.whole.frame, labels)
 
 
 def stretches(row: Symbols, begins: Integers, ends: Integers) -> Symbols:

@@ -125,7 +125,8 @@ def of_files(
             for value in sorted(new):
                 raise DataError(
                     f"labels: the checkpoint does not know the {key} "
-                    f"{value}{nearest(value, known.values[key])} Leave such documents out"
+                    f"{value}{nearest(value, known.values[key])} It knows {known.summary}: rename "
+                    "the folder or the files, or choose others with data.pattern"
                 )
         values = known.values
     labels = Labels(values)

@@ -121,6 +121,8 @@ def instead_of_a_run(path: Path) -> str:
     for folder in (path, path / FOLDER):
         if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
             return f"{folder} cannot be read: permission denied"
+    if RunFiles(path).metrics.exists():
+        return "a run was here, and its checkpoints are gone: give the folder of another"
     return _runs_in(path) or "no run in this folder: give the folder of a run"
 
 

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from seqkit.data.files import NEAR
 from seqkit.foundation import dropped
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -101,4 +102,5 @@ def _meant(place: Path) -> str:
     known = {name: name for name in ready_made()}
     with contextlib.suppress(OSError, ValueError):
         known |= {run.name.lower(): str(run) for run in place.parent.iterdir() if is_run(run)}
-    return next((known[x] for x in difflib.get_close_matches(place.name.lower(), known, 1)), "")
+    near = difflib.get_close_matches(place.name.lower(), known, 1, NEAR)
+    return known[near[0]] if near else ""

@@ -19,7 +19,8 @@ from seqkit.runs.checkpoint_bytes import peek
 def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], None]) -> Checkpoint:
     """The newest whole checkpoint with a training state: `last`, else `previous`.
 
-    One that is damaged is passed over, with a notice. Nothing is changed before `set_aside`.
+    One that is gone or damaged is passed over, with a notice. Nothing is changed before
+    `set_aside`.
 
     Raises:
         CheckpointError: there is none, or all are damaged.
@@ -28,13 +29,15 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
     reasons: list[str] = []
     for file in map(files.checkpoint, STATES):
         try:
+            if not file.exists():
+                raise CheckpointError(f"{file} is gone")
             saved = checkpoint.load(file, catalogue)
             if saved.training is None:
                 raise CheckpointError(f"{file}: it holds no training state")
         except UnreadableError:
             raise
         except CheckpointError as error:
-            reasons += [str(error)] if file.exists() else []
+            reasons += [str(error)]
             continue
         for reason in reasons:
             notice(f"{reason}; going on from {file.name}")
@@ -42,18 +45,28 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
     best = files.checkpoint("best")
     begin = shlex.quote(f"init_from={best}")
     instead = f"with another run_dir, {begin} begins with its best weights"
-    why = "; ".join(reasons) or "neither last nor previous is there"
-    raise CheckpointError(f"the run cannot go on: {why}: {instead if peek(best) else 'train anew'}")
+    raise CheckpointError(
+        f"the run cannot go on: {'; '.join(reasons)}: {instead if peek(best) else 'train anew'}"
+    )
 
 
-def set_aside(files: RunFiles, found: Checkpoint) -> None:
-    """Give a damaged `last`, in whose place another was found, a name with the time.
+def set_aside(files: RunFiles, found: Checkpoint, notice: Callable[[str], None]) -> None:
+    """Keep what would be replaced where another than `last` was found, under another name.
+
+    That is a damaged `last`, and a `best` that is newer than what the run goes on from.
 
     Raises OutputError.
     """
-    last = files.checkpoint("last")
-    if found.file.name != last.name and last.exists():
+    last, best = map(files.checkpoint, ("last", "best"))
+    if found.file.name == last.name:
+        return
+    if last.exists():
         disk.rename(last, last.with_name(f"last.damaged_{time.strftime('%Y%m%d_%H%M%S')}"))
+    step = ((peek(best) or {}).get("metrics") or {}).get("step") or 0
+    if step > found.metrics["step"]:
+        kept = best.with_stem(f"best.step_{step}")
+        disk.write(kept, best.read_bytes())
+        notice(f"the best checkpoint is of step {step}, after this one: it is kept as {kept}, too")
 
 
 def read_config(folder: Path) -> Config:

@@ -22,8 +22,8 @@ from seqkit.runs import named_checkpoint, resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 
-_FIXED = ("init_from", "data.", "the data itself", "train.batch_size")
-"""Keys and what else no run can go on with another of; the lanes of a batch have a state each."""
+_FIXED = ("init_from", "data.", "train.batch_size")
+"""Keys that no run can go on with others of; the lanes of a batch have a state each."""
 PLACE_KEYS = {"data.path", "data.pattern"}
 """Keys that say where the data is: its digest tells whether it is the same."""
 MAY_CHANGE = PLACE_KEYS | {
@@ -68,13 +68,16 @@ class Claim:
 
         Raises ConfigError where it may not go on so; with other data it never may.
         """
-        changed, saved = self.changed, self.saved
+        saved, folder = self.saved, self.folder.path
         if saved is None:
             return
         if saved.data.get("sha256") != corpus.sha256:
-            name = saved.data.get("name")
-            changed += (f"the data itself ({name} is not as it was when the run began)",)
-        if differs := allowed(self.config, saved, changed):
+            begin = shlex.quote(f"init_from={folder}")
+            raise ConfigError(
+                f"{corpus.name} is not as it was when the run in {folder} began: put it back, or "
+                f"begin a new run, in another run_dir, with {begin}"
+            )
+        if differs := allowed(self.config, saved, self.changed):
             notice(f"going on though {differs}")
 
 

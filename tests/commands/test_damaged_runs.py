@@ -21,9 +21,17 @@ def test_a_damaged_last_checkpoint_is_resumed_over_at_the_first_try(
     (tmp_path / "a" / "summary.json").unlink()
     last = tmp_path / "a" / "checkpoints" / "last.safetensors"
     last.write_bytes(last.read_bytes()[:-3])
+    best = last.with_stem("best").read_bytes()
     again = run.ok(*arguments, "train.max_steps=8", "train.validate_every=2")
     assert "going on from previous.safetensors" in again.err
-    assert [*(tmp_path / "a" / "checkpoints").glob("last.damaged_*")]
+    assert [*last.parent.glob("last.damaged_*")]
+    (kept,) = last.parent.glob("best.step_*")
+    assert str(kept) in again.err and kept.read_bytes() == best
+    last.unlink()
+    again = run.ok(*arguments, "train.max_steps=9", "train.validate_every=2")
+    assert "last.safetensors is gone; going on from previous.safetensors" in again.err
+    shutil.rmtree(last.parent)
+    assert "its checkpoints are gone" in run.fails(4, "doctor", f"run_dir={tmp_path / 'a'}")
 
 
 @pytest.mark.parametrize("name", ["best", "last"])

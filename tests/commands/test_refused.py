@@ -81,7 +81,6 @@ REFUSED = [
     ("evaluate checkpoint={run} data.kind=audio data.path=stereo.wav", 2, "reads text"),
     ("score checkpoint={sound} out=a.html", 2, "score writes lines of JSON: give out=NAME.jsonl"),
     ("compare", 2, "runs=runs: no run there"),
-    ("compare out=a.html", 2, "compare out=…: that is gone: the report of a run draws its curves"),
     ("compare runs=none/*", 2, "runs=none/*: no run there"),
     ("compare runs=runs runs=more", 2, "runs= is there twice: give their folder, or a glob"),
     ("doctor data.kind=text", 2, "no data: give data.path"),

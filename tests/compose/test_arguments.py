@@ -70,10 +70,6 @@ def test_a_key_replaces_what_a_recipe_has_of_its_kin() -> None:
         ("data.split=[0.5,0.1]", "three fractions"),
         ("data.split=[a,b,c]", "data.split=[a,b,c]: expected a number"),
         ("data.split=[0.5,0.1,0.1]", "add up to 1"),
-        (
-            "data.quantiser=linear",
-            "data.quantiser=linear: that is gone: it is called data.codec now",
-        ),
         ("model.num_layers=1,2", "give one value; training takes several with --multirun"),
         ("+model.new=1", "unknown key"),
         ("~model.cell", "key=value"),

@@ -112,7 +112,7 @@ def _check(path: Path, begin: bytes, size: int) -> None:
         raise BadFileError(path, fault, f"{command} reads them all")
     if size + _SLACK < (promised := _promised(begin)) < _OPEN:
         fault = f"truncated: the header promises {promised} bytes, {size} are there"
-        raise BadFileError(path, fault)
+        raise BadFileError(path, fault, saving(path))
     form = begin.find(b"fmt ")
     if begin.startswith(b"RIFF") and 0 < form < len(begin) - 24:
         channels, block, bits = struct.unpack_from("<H8xHH", begin, form + 10)
@@ -131,6 +131,11 @@ def _promised(begin: bytes) -> int:
         return int.from_bytes(begin[4:8], "big") + int.from_bytes(begin[8:12], "big")
     data = begin.find(b"data") if begin.startswith(b"caff") else -1
     return data + 12 + int.from_bytes(begin[data + 4 : data + 12], "big") if data > 0 else 0
+
+
+def saving(path: Path) -> str:
+    """What to do about a file of which the end is missing."""
+    return f"copy it again, or `{_to_wav(path)}` saves what is there"
 
 
 def _to_wav(path: Path, option: str = "") -> str:

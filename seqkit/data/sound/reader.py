@@ -16,7 +16,7 @@ import soundfile
 from seqkit.data import files
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, Wave
-from seqkit.data.sound.decoder import Decoder, Seekable, begins_as_sound, opened
+from seqkit.data.sound.decoder import Decoder, Seekable, begins_as_sound, opened, saving
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import shared_cores
 from seqkit.foundation.wording import counted
@@ -172,7 +172,8 @@ class SoundReader:
         return (frames - self.offset for frames in blocks) if self._centred else blocks
 
     def _blocks(self, most: int = FRAMES) -> Iterator[Frames]:
-        read, first, self._sums = 0, None, np.zeros(6)
+        read, first, powers = 0, None, np.zeros(self.channels + 1)
+        self._sums, self._powers = np.zeros(6), powers
         with self._sound() as sound:
             for frames in sound.blocks(most, dtype="float32", always_2d=True):
                 level = np.abs(frames)
@@ -196,7 +197,7 @@ class SoundReader:
             raise BadFileError(self.path, "it holds no samples")
         if self.promised - read > _SHORT * self.sample_rate:
             fault = f"truncated: the header promises {self.promised} samples, {read} are there"
-            raise BadFileError(self.path, fault)
+            raise BadFileError(self.path, fault, saving(self.path))
 
     def _measure(self, frames: Frames, level: Frames) -> None:
         """Add a block (n, C), of samples of these sizes, to the sums."""
