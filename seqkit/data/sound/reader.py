@@ -154,7 +154,7 @@ class SoundReader:
             raise BadFileError(self.path, f"{fault}: mix it down, or leave the key out")
         weights = np.full(self.channels, 1 / self.channels, np.float32)
         for frames in self.all_channels(most):
-            if channels > 1:
+            if channels >= self.channels:
                 yield np.repeat(frames, channels // self.channels, axis=1)
             elif channel == "mix":
                 yield (frames @ weights)[:, None]
