@@ -44,6 +44,11 @@ def asked_for(
     known = Known(saved.codec, saved.labels, samples=False)
     corpus = load_corpus(data, session, known)
     is_own = corpus.sha256 == saved.data.get("sha256")
+    if is_own and as_validated and asked.path:  # their parts are those that the training cut
+        data = dataclasses.replace(saved.settings.data, path=data.path)
+        corpus = load_corpus(data, session, known)
+    if corpus.labels is not None and corpus.whole.labels is None:
+        session.notice(corpus.labels.untold)
     if not (asked.path or is_own):
         raise DataError(
             f"{' and '.join(data.path) or corpus.name} is not what the checkpoint was trained on "

@@ -54,9 +54,15 @@ class Labels:
             for name, values in self.values.items()
         )
 
-    def found_in(self, labels: Integers) -> "Labels":
-        """The same labels, in the combinations of documents that have these, (D, K)."""
-        return Labels(self.values, [*map(tuple, distinct(labels)[0].tolist())])
+    @property
+    def untold(self) -> str:
+        """What is said where data have no labels, and a network knows these."""
+        return f"without data.label it is told no label of these data; it knows {self.summary}"
+
+    def found_in(self, labels: Integers | None) -> "Labels":
+        """The same labels, in the combinations of documents that have these, (D, K), if any."""
+        found = [] if labels is None else distinct(labels)[0].tolist()
+        return Labels(self.values, [*map(tuple, found)])
 
     def record(self) -> dict[str, Any]:
         """What a checkpoint keeps, as JSON."""

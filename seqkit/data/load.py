@@ -58,11 +58,7 @@ def load_corpus(
     for note in corpus.notes:
         session.notice(note)
     if not data.label:
-        if known.labels is None:
-            return corpus
-        told = "without data.label the network is told no label of these data, and knows"
-        session.notice(f"{told} {known.labels.summary}")
-        return dataclasses.replace(corpus, labels=Labels(known.labels.values))
+        return dataclasses.replace(corpus, labels=known.labels and known.labels.found_in(None))
     if codec is not None and known.labels is None:
         raise ConfigError(f"data.label={data.label}: the checkpoint learnt no labels: leave it out")
     if data.label == "folder" and len(data.path) > 1:

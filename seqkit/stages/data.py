@@ -97,10 +97,10 @@ def read_data(
             notice(str(fault))
     training, validation, _ = corpus.split(keys.split)
     faults.require_enough(corpus, keys.split, train, recipe)
-    if corpus.labels is not None and training.labels is not None:
-        labels = corpus.labels.found_in(training.labels)
-        notice(f"labels (data.label): {labels.summary}")
-        corpus = dataclasses.replace(corpus, labels=labels)
+    if (labels := corpus.labels) is not None:
+        told = f"labels (data.label): {labels.summary}"
+        notice(labels.untold if training.labels is None else told)
+        corpus = dataclasses.replace(corpus, labels=labels.found_in(training.labels))
     read = TrainingData(keys, corpus, training, validation, training)
     if corpus.codec.kind == "audio":
         return _of_sound(read, corpus.codec, train.jump_after, notice)

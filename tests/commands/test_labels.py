@@ -55,6 +55,8 @@ def test_it_is_scored_with_the_labels_of_its_data(run: Run, learnt: Path, tmp_pa
         run.json("evaluate", f"checkpoint={learnt}", path, "data.label=folder")["loss"]
         > right + 0.1
     )
+    own = f"data.path={tmp_path / 'texts'}"
+    assert run.json("evaluate", f"checkpoint={learnt}", own)["loss"] == right
     part = f"data.path={tmp_path / 'texts' / 'sea'}"
     told = run.ok("evaluate", f"checkpoint={learnt}", part).err
     assert f"the checkpoint learnt from {tmp_path / 'texts'}" in told
@@ -71,7 +73,7 @@ def test_fine_tuning_goes_on_with_the_labels_that_were_learnt(
     run.ok(*LABELLED, *words, f"run_dir={tmp_path / 'tuned'}")
     assert saved(tmp_path / "tuned").labels == saved(learnt).labels
     told = run.ok(LABELLED[0], *SMALL, *words, f"run_dir={tmp_path / 'without'}").err
-    assert "is told no label of these data, and knows label: sea, wood" in told
+    assert "is told no label of these data; it knows label: sea, wood" in told
     assert "label=none" in run.ok("generate", f"checkpoint={tmp_path / 'without'}").err
     texts(folder, air="fog ")
     said = "the checkpoint does not know the label air. It knows label: sea, wood: rename"
