@@ -29,7 +29,7 @@ _QUIET = 0.03  # of full scale: the 256 levels of mu-law come to 95 within it
 _LEAST = 10.0  # seconds from which a model makes anything like it
 _SILENCE = 0.5
 _SHOWN = 40  # symbols
-_UNSEEN, _MEANT = ("Cc", "Cf", "Cn", "Co", "Cs"), {*"\t\n\v\f\r\u200c\u200d"}
+_UNSEEN, _MEANT = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"), {*"\t\n\v\f\r\u200c\u200d"}
 """Categories of characters without a shape, and those of them that text has for good reasons."""
 _ESCAPE = re.compile(
     r"\\(?:u[\da-fA-F]{4}|x[\da-f]{2}|n(?![a-z]))|&(?:[a-zA-Z]{2,8}|#x?[\da-fA-F]{2,6});|"
@@ -41,7 +41,14 @@ _ESCAPE = re.compile(
 """Of JSON, Python, mail, URLs, HTML and its like, spreadsheets, PDF, HZ, UTF-7, base64 and SRT."""
 _WHOLE = 0.8  # of the letters that are none of ASCII
 _FLAT = 5.7  # bits; English has 4.5, programs have 5, and base64 has 6
-_PLAIN = r"sed $'s/.\b//g'"  # takes out a letter and the backspace after it
+_MENDED = {
+    "\b": r"s/.\b//g",
+    "\x1b": r"s/\x1b\\[[0-9;?]*[A-Za-z]//g",
+    "\u00a0": r"s/\xc2\xa0/ /g",
+    "\u2028": r"s/\xe2\x80\xa8/\\n/g",
+    "\u2029": r"s/\xe2\x80\xa9/\\n/g",
+}
+"""What sed does about characters: overstruck letters, colours of a terminal, spaces, line ends."""
 _READ = 1 << 20  # characters, in which escapes are looked for
 _OFTEN = 0.001  # times the characters; in pages and in programs there are fewer
 _MOST_JUDGED = 0.3  # of all sound, that is not learnt from
@@ -162,13 +169,15 @@ def content_faults(
     if not isinstance(codec, Characters):
         return []
     counts, begin = facts["vocabulary"]["counts"], codec.decode(part.symbols[:_READ])
-    lost = re.findall(r"[^\W\d]\?[^\W\d]", begin)
+    lost = re.findall(r"(?<!\?)[^\W\d]\?[^\W\d](?!\w*=)", begin)  # none of mail and URLs
     returns, replaced = counts.get("\r", 0), counts.get("\ufffd", 0)
-    of_windows = returns <= counts.get("\n", 0)
+    of_windows = not re.search(r"\r(?![\r\n])", begin)
     unseen = {c: n for c, n in counts.items() if c not in _MEANT and category(c) in _UNSEEN}
     if (wide := counts.get("\u00a0", 0)) > max(counts.get(" ", 0) / 4, _FEW):
         unseen["\u00a0"] = wide  # a space, more often than French has it
-    of_man = f", as {rewritten(paths, _PLAIN)} does of a page of man" * ("\b" in unseen)
+    change = "; ".join(change for letter, change in _MENDED.items() if letter in unseen)
+    sed = f"sed $'{change}'"
+    mend = f", as {rewritten(paths, sed)} does" if change else ""
     garbled, escapes = _is_garbled(begin[:_BLOCK]), _ESCAPE.findall(begin)
     shown = [f"«{each[:_SHOWN].strip()}»" for each, _ in Counter(escapes).most_common()]
     return told(
@@ -181,7 +190,8 @@ def content_faults(
             unseen and not garbled,
             f"{counted(sum(unseen.values()), 'character')} cannot be seen "
             f"({first_of([f'U+{ord(c):04X}' for c in unseen])}), and the model would learn them: "
-            f"take them out{of_man}, or convert the original otherwise, unless they are meant",
+            f"take them out or replace them{mend}, or convert the original otherwise, unless they "
+            "are meant",
         ),
         (
             len(lost) > max(_OFTEN * len(begin), _FEW),
@@ -195,14 +205,14 @@ def content_faults(
         ),
         (
             returns,
-            f"{returns:,} line ends have a CR, as on Windows or old Macs, which the model would "
-            f"learn as a character: {without_returns(paths, of_windows)}",
+            f"CR stands {counted(returns, 'time')}, as at line ends of Windows and old Macs, and a "
+            f"model would learn it as a character: {without_returns(paths, of_windows)}",
         ),
         (
             len(escapes) > max(_OFTEN * len(begin), _FEW),
             f"{first_of(shown)} stand {counted(len(escapes), 'time')}, and the model would learn "
-            "them: take them out or decode them first, as Python's json, html, quopri, base64 and "
-            "urllib.parse do, unless they are meant",
+            "them: take them out or decode them first, as Python's json, html, mailbox, quopri, "
+            "base64 and urllib.parse do, unless they are meant",
         ),
         (
             begin.isascii() and histogram_bits(part.symbols[:_READ], codec.size) > _FLAT,
@@ -302,6 +312,7 @@ def sound_faults(
                 else {},
             )
             for said, count in corpus.odd.items()
+            if data.channel == "mix" or "data.channel" not in said
         ),
         (
             levels.silence > _SILENCE and not data.trim_silence,

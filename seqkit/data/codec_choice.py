@@ -17,7 +17,7 @@ from seqkit.data.datasets import Source
 from seqkit.data.encoders import pieces_of
 from seqkit.data.sound import Frames
 from seqkit.data.sound.encoder import SHORTEST, SILENT, frames_of
-from seqkit.data.sound.reader import SoundReader
+from seqkit.data.sound.reader import TRACKS, SoundReader
 from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.machine import own_cores
@@ -65,13 +65,16 @@ def nothing_left(source: Source, left_out: Mapping[str, str]) -> DataError:
     reasons = [f"{error.file} ({error.reason})" for error in source.search.errors]
     reasons += [f"{source.files[name]} ({reason})" for name, reason in left_out.items()]
     why = first_of(reasons)
-    silent = [source.files[name] for name, why in left_out.items() if why.startswith("silent")]
-    blocks = chain.from_iterable(SoundReader(file).all_channels() for file in silent)
+    names = [name for name, reason in left_out.items() if reason.startswith("silent")]
+    silent = [SoundReader(source.files[name]) for name in names]
+    blocks = chain.from_iterable(recording.all_channels() for recording in silent)
     if silent:  # or mixed to silence, as opposite channels are
         least = f"{SHORTEST * 1000:g} ms can be heard"
         why += f": give a recording, made louder if need be, in which at least {least}"
         if source.config.channel == "mix" and any(np.ptp(frames, 1).any() for frames in blocks):
             why += ", or one of its channels alone, data.channel=0"
+        elif any(recording.has_more for recording in silent):
+            why += f"; of its sound tracks the first is read: {TRACKS}"
     return DataError(f"{source.located}: nothing is left to learn from{why and ': '}{why}")
 
 

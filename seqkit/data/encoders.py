@@ -21,6 +21,7 @@ from seqkit.data import codecs, files
 from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
 from seqkit.data.files import SOUND_HINT, BadFileError, Findings, Watch, blocks, head
 from seqkit.data.sound import reader
+from seqkit.data.sound.decoder import bare
 from seqkit.foundation import disk
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import ConfigError, DataError
@@ -124,7 +125,8 @@ def _advice(file: Path, encoding: str) -> str:
         return _encoded(file, wide, encoding)
     if reader.is_sound(file):
         return f"it is sound: {SOUND_HINT}"
-    return f"many of its bytes are NUL: {_ANY_FILE}" if _is_binary(begin) else ""
+    by_name = bare(file) if file.suffix else ""
+    return by_name or (f"many of its bytes are NUL: {_ANY_FILE}" if _is_binary(begin) else "")
 
 
 def _of_other(file: Path, encoding: str, error: UnicodeDecodeError) -> str:
@@ -153,8 +155,8 @@ def _seen(begin: bytes, encoding: str) -> str:
     """How bytes read in an encoding, in a few characters; empty where that is no text."""
     with contextlib.suppress(UnicodeError):
         text = begin.decode(encoding, "replace")
-        shown = " ".join(text[:_SHOWN].split())
-        return shown * (shown.isprintable() and text.count("\ufffd") <= _BROKEN * len(text))
+        shown, broken = " ".join(text[:_SHOWN].split()), text.count("\ufffd") > _BROKEN * len(text)
+        return shown * (shown.isprintable() and "\ufffd" not in shown and not broken)
     return ""
 
 

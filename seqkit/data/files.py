@@ -63,6 +63,9 @@ _BEGINNINGS = {
         *(b"SQLite format 3", b"PAR1", b"\0\0\0\1Bud1"),
     ),
     "what a Mac keeps beside a file: the file itself has no ._ in its name": (b"\0\5\x16\7",),
+    "a voice message of WeChat or QQ, in SILK: silk-v3-decoder makes a WAV of it": (
+        *(b"\2#!SILK", b"#!SILK"),
+    ),
     "notes of MIDI: a synthesiser plays them, and its sound can be learnt": (b"MThd",),
 }
 """How files begin that may pass for text or sound and are neither, and what to do with them."""
@@ -168,6 +171,8 @@ def meant(begin: bytes) -> str:
     begin = begin.lstrip() or begin
     if len(begin) < _PAGE and _SERVER.match(begin):
         return _ERROR
+    if begin[257:262] == b"ustar":
+        return "an archive: unpack it with tar -xf"
     if begin[60:68] == b"BOOKMOBI":
         return "a book for a Kindle: `ebook-convert` of Calibre makes text of it"
     return next((what for what, starts in _BEGINNINGS.items() if begin.startswith(starts)), "")

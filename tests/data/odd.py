@@ -198,10 +198,10 @@ FILES = (
     refused(
         "album.dsf",
         lambda: (
-            struct.pack("<4sQQQ", b"DSD ", 28, 4188, 0)
-            + struct.pack("<4sQ6IQII", b"fmt ", 52, 1, 0, 1, 1, 2822400, 1, 32768, 4096, 0)
-            + struct.pack("<4sQ", b"data", 4108)
-            + bytes(4096)
+            struct.pack("<4sQQQ", b"DSD ", 28, 381_020, 0)
+            + struct.pack("<4sQ6IQII", b"fmt ", 52, 1, 0, 1, 1, 2822400, 1, 3_047_424, 4096, 0)
+            + struct.pack("<4sQ", b"data", 380_940)
+            + PCM[:380_928]
         ),
         "`ffmpeg -i album.dsf NEW.wav`",
     ),
@@ -250,7 +250,7 @@ FILES = (
     refused("flac_cut.flac", lambda: written("FLAC")[:40_000], "truncated or damaged"),
     refused("page.wav", lambda: PAGE, "page.wav"),
     refused("pointer.wav", lambda: LFS, "git lfs pull"),
-    refused("samples.pcm", lambda: PCM, "its own rate, format and channels: ffmpeg -f s16"),
+    refused("samples.pcm", lambda: PCM, "-f s16le -ar 44100 -ac 1"),
     refused("samples.wav", lambda: PCM, "samples.wav"),
     refused("melody.mid", lambda: b"MThd\0\0\0\6\0\1\0\1\1\xe0MTrk" + bytes(500), "melody.mid"),
     refused("playlist.m3u", lambda: b"#EXTM3U\n#EXTINF:123,Song\nsong.mp3\n", "playlist"),
@@ -340,12 +340,22 @@ FILES = (
         lambda: ("Мороз и солнце; день чудесный\n" * 200).encode("utf-16-le"),
         "data.encoding=utf-16-le",
     ),
+    Odd("mixed_ends.txt", lambda: TEXT.replace("r.\n", "r.\r\n", 300).encode(), 0, "CR stands 300"),
+    Odd("wrapped_twice.txt", lambda: TEXT.replace("\n", "\r\r\n").encode(), 0, "`tr -d"),
     Odd(
-        "mixed_ends.txt",
-        lambda: (TEXT + VERSE * 9).replace("r.\n", "r.\r\n", 300).encode(),
+        "scraped.txt",
+        lambda: TEXT.replace(", ", "\u2028").replace(" ", "\xa0").encode(),
         0,
-        "a CR",
+        "xa0/ /g; s/",
     ),
+    Odd("colours.txt", lambda: re.sub("n", "\x1b[1;32mn\x1b[0m", TEXT).encode(), 0, "as `sed"),
+    Odd(
+        "film.txt", lambda: b"7\n00:00:07,000 --> 00:00:09,900\nNo!\n\n" * 300, 0, "«00:07,000 -->»"
+    ),
+    text("mail_header.txt", lambda: b"Subject: =?UTF-8?Q?J=C3=B6rg?= www.a.org/b?c=d\n" * 300),
+    refused("corpus.tar.txt", lambda: bytes(257) + b"ustar" + bytes(9999), "tar -xf"),
+    refused("wechat.amr", lambda: b"\2#!SILK_V3" + PCM[:9000], "silk-v3-decoder"),
+    refused("voicemail.ulaw", lambda: PCM[1:], "-f mulaw -ar 8000 -ac 1"),
     refused(
         "mail.txt", lambda: ("古池や\n" * 200).encode("iso2022_jp"), "data.encoding=iso-2022-jp"
     ),

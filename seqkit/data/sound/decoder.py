@@ -31,10 +31,13 @@ _FORMATS = (
     "tta,voc,w64,wav,wv"
 )
 """Of FFmpeg's demuxers those that read one file; those of playlists would open others."""
-_BARE = (
-    "if it is samples without a header, give it one, with its own rate, format and channels: "
-    "ffmpeg -f s16le -ar 44100 -ac 1 -i FILE FILE.wav"
-)
+_BARE = {
+    **dict.fromkeys((".pcm", ".raw", ""), "s16le -ar 44100"),
+    **dict.fromkeys((".ulaw", ".ul"), "mulaw -ar 8000"),
+    **dict.fromkeys((".alaw", ".al"), "alaw -ar 8000"),
+    ".sln": "s16le -ar 8000",
+}
+"""What samples without a header may be, by the end of their file's name."""
 
 
 def begins_as_sound(begin: bytes) -> bool:
@@ -112,7 +115,7 @@ def _check(path: Path, begin: bytes, size: int) -> None:
         raise BadFileError(path, fault, f"{command} reads them all")
     if size + _SLACK < (promised := _promised(begin)) < _OPEN:
         fault = f"truncated: the header promises {promised} bytes, {size} are there"
-        raise BadFileError(path, fault, saving(path))
+        raise BadFileError(path, fault, saving(path) if size > _SLACK else "copy it again")
     form = begin.find(b"fmt ")
     if begin.startswith(b"RIFF") and 0 < form < len(begin) - 24:
         channels, block, bits = struct.unpack_from("<H8xHH", begin, form + 10)
@@ -147,9 +150,15 @@ def _hint(path: Path, begin: bytes, unlisted: bool) -> str:
     if begin[4:8] == b"ftyp":
         return "its index (moov) is missing, as where a recording or a copy broke off"
     known = f"a converter may read it: `{_to_wav(path)}`"
-    if path.suffix.lower() in (".pcm", ".raw", ""):
-        return _BARE
-    return known if unlisted else ""
+    return bare(path) or (known if unlisted else "")
+
+
+def bare(path: Path) -> str:
+    """How to give a header to what is called as samples without one are; empty of others."""
+    if (form := _BARE.get(path.suffix.lower())) is None:
+        return ""
+    command = _to_wav(path, f"-f {form} -ac 1 ")
+    return f"samples without a header get one, with their own rate and format, by `{command}`"
 
 
 class Decoder:
@@ -192,7 +201,7 @@ class Decoder:
             if isinstance(error, av.FFmpegError) and not isinstance(error, av.PatchWelcomeError):
                 why = f"after {read} samples: {error.strerror}"
                 fault = f"truncated, damaged or protected (DRM) {why}"
-                hint = f"`{_to_wav(self._path)}` writes what can be read"
+                hint = f"`{_to_wav(self._path)}` writes what can be read" if read else ""
             raise BadFileError(self._path, fault, hint) from error
 
     def _decoded(self) -> "Iterator[av.AudioFrame]":

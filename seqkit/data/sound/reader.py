@@ -30,6 +30,7 @@ SUFFIXES = (
 """Endings of the files that are read as sound in a folder."""
 FRAMES = 1 << 13
 """In a block; larger ones are faster, and fragment the process's memory."""
+TRACKS = "`ffmpeg -i FILE -map 0:a:1 NEW.wav` takes the second one"
 _LOUDEST = 20.0  # times full scale
 _FULL, _CLIPPED = 0.9999, 0.01  # of full scale, and of the samples: a sine there has 0.009
 _LOUD, _ALIKE = 0.3, 0.2  # of full scale, and the correlation of two samples beside each other
@@ -108,7 +109,7 @@ class SoundReader:
                 abs(mean) > _OFFSET and not self._centred
             ),
             "with places that cannot be decoded, which are left out": self._lost,
-            "with several sound tracks, of which the first is read": self.has_more,
+            f"with several sound tracks, of which the first is read: {TRACKS}": self.has_more,
         }
         return [said for said, holds in found.items() if holds]
 
