@@ -157,7 +157,7 @@ def _finding(record: Record, fails: bool) -> str:
     (step, best), known = record.best, baselines(record)
     learned = "It predicts better than guessing" if fails else "It learned"
     if best >= _BEATEN * _guess(record):
-        learned = "It has not learned: it is no better than guessing"
+        learned = "It has not learned: it is about as good as guessing"
     standing = f"At step {step:,} it needs {best / math.log(2):.2f} bits a {unit}"
     beside = ", ".join(f"{name} {nats / math.log(2):.2f}" for name, nats in known.items())
     return f"{learned}. {standing}" + (f"; {beside}: fewer are better." if beside else ".")

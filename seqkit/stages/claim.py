@@ -112,6 +112,9 @@ def claimed(config: Config, session: Session) -> Iterator[Claim]:
             if goes_on:
                 saved = resume.find_last(folder, session.catalogue, session.notice)
             elif ranks.leads:
+                own = config.init_from and Path(config.init_from).resolve()
+                if own and own.is_relative_to(folder.path.resolve()):
+                    raise ConfigError(f"init_from={config.init_from}: give another run_dir")
                 folder.check_new(overwrite=config.overwrite)
         if goes_on:
             config = filled_up(config, saved, session.notice)

@@ -59,12 +59,13 @@ def encode_sound(
             if isinstance(codec, Quantiser):
                 beyond = np.count_nonzero(np.abs(frames) * codec.gain > 1)
                 found.counts[OVER] += int(beyond)
+    why = "silent" if peak < SILENT or not recording.varies else ""
     if size < SHORTEST * codec.symbol_rate:
-        found.left_out[name] = f"shorter than {SHORTEST * 1000:g} ms"
-    elif peak < SILENT or not recording.varies:
-        found.left_out[name] = "silent" + " in its first track" * recording.has_more
+        why = f"shorter than {SHORTEST * 1000:g} ms"
+    if why:
+        return np.array([], np.int64), Findings({name: why})
     found.odd.update(recording.oddities)
-    return np.array([] if found.left_out else [size], np.int64), found
+    return np.array([size]), found
 
 
 def frames_of(
