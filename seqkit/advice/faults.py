@@ -68,9 +68,6 @@ class Fault:
     line: str
     keys: Mapping[str, Any] = field(default_factory=dict)
 
-    def __str__(self) -> str:
-        return self.line
-
 
 Rule = tuple[object, str] | tuple[object, str, Mapping[str, Any]]
 """A condition, the line that tells of it, and the keys that mend it, if any do."""

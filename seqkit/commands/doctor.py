@@ -24,14 +24,7 @@ from seqkit.foundation.console import Console, Progress
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.ranks import Session
 from seqkit.foundation.run_folders import SAVED, RunFiles, require_run
-from seqkit.foundation.wording import (
-    command_line,
-    counted,
-    duration,
-    first_of,
-    rounded,
-    visible_line,
-)
+from seqkit.foundation.wording import counted, duration, first_of, visible_line
 from seqkit.runs import checkpoint, resume
 from seqkit.runs.record import read
 
@@ -42,9 +35,6 @@ _NAME = 16  # columns
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print what was found, as text or as one JSON object."""
     out = outputs.result_file(config.out, config.data.path, overwrite=config.overwrite)
-    if config.checkpoint:
-        instead = command_line("inspect", f"checkpoint={config.checkpoint}")
-        raise ConfigError(f"doctor looks at data, or at a run: {instead} reads a checkpoint whole")
     if config.run_dir and (config.data.path or config.recipe):
         raise ConfigError("give data.path or recipe to look at data, or run_dir to look at a run")
     if config.run_dir:
@@ -111,7 +101,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     recommended = recommend.advise(config, training, corpus, chosen, composed)
     return {
         **facts,
-        "faults": [*map(str, wrong)],
+        "faults": [fault.line for fault in wrong],
         "device": device.describe(chosen),
         "recommendation": recommended,
     }
@@ -227,7 +217,7 @@ def _rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         vocabulary = text["vocabulary"]
         yield "vocabulary", f"{vocabulary['size']:,} symbols"
         most = [(name.replace(" ", "space"), n) for name, n in vocabulary["counts"].items()]
-        yield "most frequent", "  ".join(f"{name} {rounded(n)}" for name, n in most[:_COUNTS])
+        yield "most frequent", "  ".join(f"{name} {n:,}" for name, n in most[:_COUNTS])
     if sound := facts.get("sound"):
         channels = "stereo" if sound["channels"] == 2 else "mono"
         yield "length", f"{duration(sound['seconds'])} at {sound['sample_rate']} Hz, {channels}"

@@ -188,8 +188,7 @@ def _save(place: Path, starts: Integers, facts: Facts) -> None:
     """Keep where documents start, and JSON values. Raises OutputError."""
     content, said = io.BytesIO(), np.frombuffer(json.dumps(facts).encode(), np.uint8)
     np.savez(content, starts=starts, facts=said)
-    with disk.atomic_write(place.with_suffix(".npz")) as stream:
-        stream.write(content.getbuffer())
+    disk.write(place.with_suffix(".npz"), content.getbuffer())
 
 
 def _read(place: Path) -> tuple[Integers, Facts] | None:

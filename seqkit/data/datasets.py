@@ -98,10 +98,6 @@ class Folders:
         return Path(chosen) if chosen else None
 
 
-def _rank(name: str) -> bytes:
-    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()
-
-
 @dataclass(frozen=True)
 class Source:
     """The files of a data set.
@@ -135,7 +131,7 @@ class Source:
         part_of, bad = self.located.part_of, {error.file for error in self.search.errors}
         names = sorted((name for name, file in self.files.items() if file not in bad), key=part_of)
         if self.is_sound:
-            names.sort(key=lambda name: (part_of(name), _rank(name)))
+            names.sort(key=lambda name: (part_of(name), hashlib.sha256(os.fsencode(name)).digest()))
         return {name: self.files[name] for name in names}
 
     @cached_property

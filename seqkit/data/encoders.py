@@ -51,9 +51,9 @@ _ANY_FILE = "a new training reads any file with data.kind=bytes"
 
 
 def check_encoding(encoding: str) -> None:
-    """Raise ConfigError for an encoding that does not exist."""
+    """Raise ConfigError for an encoding that does not exist, or is none of files."""
     try:
-        "".encode(encoding)
+        b"\xff".decode(encoding, "replace")  # idna and punycode replace nothing
     except (LookupError, ValueError) as error:
         raise ConfigError(f"data.encoding={encoding}: {error}") from error
 
@@ -134,10 +134,8 @@ def _of_other(file: Path, encoding: str, error: UnicodeDecodeError) -> str:
     content, place, is_cut = error.object, error.start, error.reason in _CUT
     if content[place : place + _TAIL].count(0) > _KINDS:
         return f"UTF-16 or another file begins about there: {_TWO}"
-    right, size = "", 0
-    with contextlib.suppress(UnicodeError):  # idna and punycode leave nothing out
-        right = content.decode(encoding, "ignore")
-        size = len(right.encode(encoding))
+    right = content.decode(encoding, "ignore")
+    size = len(right.encode(encoding, "ignore"))
     share = 1 if encodings.lookup(encoding).name.startswith("utf-8") else _BROKEN
     is_most = len(content) - size < share * (size - sum(map(str.isascii, right)))
     if is_cut or is_most or _PAIR.match(content, place):
@@ -153,11 +151,9 @@ def _of_other(file: Path, encoding: str, error: UnicodeDecodeError) -> str:
 
 def _seen(begin: bytes, encoding: str) -> str:
     """How bytes read in an encoding, in a few characters; empty where that is no text."""
-    with contextlib.suppress(UnicodeError):
-        text = begin.decode(encoding, "replace")
-        shown, broken = " ".join(text[:_SHOWN].split()), text.count("\ufffd") > _BROKEN * len(text)
-        return shown * (shown.isprintable() and "\ufffd" not in shown and not broken)
-    return ""
+    text = begin.decode(encoding, "replace")
+    shown, broken = " ".join(text[:_SHOWN].split()), text.count("\ufffd") > _BROKEN * len(text)
+    return shown * (shown.isprintable() and "\ufffd" not in shown and not broken)
 
 
 def _converted(file: Path, encoding: str, option: str = "") -> str:

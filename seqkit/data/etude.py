@@ -121,6 +121,4 @@ def pluck(hertz: float, samples: int, sample_rate: int, pick: int = 3, noise: in
 
 def write(path: Path, samples: Floats, sample_rate: int) -> None:
     """A mono 16-bit WAV, whole or absent."""
-    content = whole_wav(samples * 32767 / 32768, sample_rate)  # a sample of 1 is not clipped
-    with disk.atomic_write(path) as output:
-        output.write(content)
+    disk.write(path, whole_wav(samples * 32767 / 32768, sample_rate))  # which clips no sample of 1

@@ -4,7 +4,6 @@ Standard input is read once, to its end, into a file of the cache.
 """
 
 import codecs
-import contextlib
 import difflib
 import hashlib
 import os
@@ -214,11 +213,8 @@ def is_utf8(begin: bytes, name: str) -> bool:
         return True
     if name.startswith(("utf-8", "ascii")):
         return False
-    least = _FEW  # pairs of bytes may happen to be UTF-8
-    with contextlib.suppress(UnicodeError):  # idna and punycode replace none
-        if len(bytes(range(0x80, 0x100)).decode(name, "replace")) == 0x80:
-            least = 0
-    return len(begin) - len(text) > least
+    single = len(bytes(range(0x80, 0x100)).decode(name, "replace")) == 0x80
+    return len(begin) - len(text) > (0 if single else _FEW)  # pairs of bytes may happen to be UTF-8
 
 
 def is_text(begin: bytes, encoding: str) -> bool:

@@ -64,13 +64,9 @@ class Labels:
         found = [] if labels is None else distinct(labels)[0].tolist()
         return Labels(self.values, [*map(tuple, found)])
 
-    def record(self) -> dict[str, Any]:
-        """What a checkpoint keeps, as JSON."""
-        return {"values": self.values, "combinations": self.combinations}
-
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> "Labels":
-        """What `record` was made of. Raises KeyError, TypeError or ValueError."""
+        """What a checkpoint has of them, as JSON. Raises KeyError, TypeError or ValueError."""
         values = {str(name): [*map(str, own)] for name, own in record["values"].items()}
         labels = cls(values, [tuple(map(int, own)) for own in record.get("combinations", ())])
         for own in labels.combinations:

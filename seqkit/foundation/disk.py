@@ -12,7 +12,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from seqkit.foundation.errors import OutputError
 
@@ -68,13 +68,9 @@ class OutputFile(contextlib.AbstractContextManager["OutputFile"]):
         """`path` is the name that people know, which may not be the stream's own."""
         self._stream = stream
         self._path = path
-        named = _failures(path)
-        self.seek = named(stream.seek)
-        self.tell = named(stream.tell)
-        self.truncate = named(stream.truncate)
-        self.flush = named(stream.flush)
-        self.fileno = named(stream.fileno)
-        self.close = named(stream.close)
+
+    def __getattr__(self, name: str) -> Any:
+        return _failures(self._path)(getattr(self._stream, name))
 
     def write(self, content: bytes | memoryview) -> int:
         """Append bytes: how many."""
@@ -115,7 +111,7 @@ def atomic_write(path: Path, overwrite: bool = True) -> Iterator[OutputFile]:
                 os.close(folder)
 
 
-def write(path: Path, content: bytes, overwrite: bool = True) -> None:
+def write(path: Path, content: bytes | memoryview, overwrite: bool = True) -> None:
     """Write a file in one piece. Raises as `atomic_write`."""
     with atomic_write(path, overwrite) as stream:
         stream.write(content)

@@ -22,7 +22,6 @@ from typing import TypeVar
 
 from seqkit.foundation.device import HOST, Device
 from seqkit.foundation.errors import DeviceError
-from seqkit.foundation.wording import byte_count
 
 FEW = 4
 """Threads for small operations: what takes seconds in these can take minutes in 32."""
@@ -60,8 +59,8 @@ def require_memory(needed: int, purpose: str, advice: str, device: Device = HOST
     if free is not None and needed > free:
         where = f" on {device}" if device.type == "cuda" else ""
         raise DeviceError(
-            f"not enough memory{where}: {purpose} needs at least "
-            f"{byte_count(needed)}, and {byte_count(free)} is free. {advice}".rstrip()
+            f"not enough memory{where}: {purpose} needs at least {needed / 1e9:,.2f} GB, and "
+            f"{free / 1e9:,.2f} GB is free. {advice}".rstrip()
         )
 
 

@@ -18,15 +18,6 @@ _ESCAPE = re.compile(r"\\([nt\\])")
 _ESCAPED = {"n": "\n", "t": "\t", "\\": "\\"}
 
 
-def byte_count(count: float) -> str:
-    """A number of bytes as 7.1 kB, 512 MB, 3.2 GB or 48 TB."""
-    for unit in ("kB", "MB", "GB", "TB", "PB"):
-        count /= 1000
-        if count < 1000 or unit == "PB":
-            break
-    return f"{count:.1f} {unit}" if count < 10 else f"{count:.0f} {unit}"
-
-
 def composed(text: str) -> str:
     """A text with each letter and its accents as one character where there is one, to compare."""
     return unicodedata.normalize("NFC", text)
@@ -55,15 +46,6 @@ def first_of(items: Sequence[object], most: int = 3) -> str:
     """The first few of some items, and how many more there are."""
     more = f" and {len(items) - most} more" if len(items) > most else ""
     return ", ".join(map(str, items[:most])) + more
-
-
-def rounded(number: float) -> str:
-    """A number with three digits, such as 950, 21.5k or 1.23M."""
-    for unit in ("", "k", "M", "G"):
-        if number < 999.5 or unit == "G":
-            break
-        number /= 1000
-    return f"{number:.3g}{unit}" if number < 999.5 else f"{number:.0f}{unit}"
 
 
 def percent(share: float) -> str:

@@ -113,7 +113,7 @@ class Checkpoint:
             "codec": self.codec.to_spec(),
             **{name: getattr(self, name) for name in _AS_IT_IS},
             "recording": self.recording is not None,
-            "labels": self.labels and self.labels.record(),
+            "labels": self.labels and dataclasses.asdict(self.labels),
             "training": self.training,
         }
         groups: dict[str, Mapping[str, TensorOrArray]] = {WEIGHTS: self.weights}

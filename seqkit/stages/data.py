@@ -94,7 +94,7 @@ def read_data(
             facts = faults.text_facts(corpus.whole, corpus.codec)
             found = faults.content_faults(corpus.whole, corpus.codec, facts, keys.path)
         for fault in found[:_MOST_FAULTS]:
-            notice(str(fault))
+            notice(fault.line)
     training, validation, _ = corpus.split(keys.split)
     faults.require_enough(corpus, keys.split, train, recipe)
     if (labels := corpus.labels) is not None:

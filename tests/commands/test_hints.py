@@ -37,7 +37,6 @@ HINTS = [
     ("generate checkpoint={sound} seconds=1 out=- streams=2", "give out=(NAME.wav)", r"out=\1"),
     ("generate checkpoint={sound} takes=2 seconds=0.1", r"at least (seconds=[\d.]+)"),
     ("generate checkpoint={sound} until=x", "give (seconds)", r"-until \1=1"),
-    ("doctor checkpoint={run}", "(python -m .*?) reads"),
     ("doctor run_dir={run}", "(python -m seqkit run_dir.*)"),
     ("evaluate checkpoint={run} data.path=strange.txt", "(data.unknown=skip)"),
     ("evaluate checkpoint={run} data.path=strange.txt", "(data.unknown=nearest)"),
@@ -81,8 +80,6 @@ HINTS = [
     ("{tiny} data.path=nested/one data.label=folder", "give the folder", "data.path=nested"),
     ("{tiny} data.path=text.txt device=mps", GIVEN),
     ("{tiny} data.path=text.txt device=tpu", "choose (auto)", r"device=\1"),
-    ("{tiny} data.path=text.txt optimizer.final_lr=0", "(optimizer.schedule=constant)",
-     r"-optimizer.final_lr \1"),
 ]  # fmt: skip
 
 

@@ -101,9 +101,8 @@ def test_what_is_meant_otherwise_is_refused_alone_and_beside_others(
 
 def test_one_letter_tells_utf8(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a caf\u00e9")
-    for encoding, said in {"cp1252": "looks like text in UTF-8", "idna": "not idna"}.items():
-        with pytest.raises(DataError, match=said):
-            load(tmp_path / "a.txt", encoding=encoding)
+    with pytest.raises(DataError, match="looks like text in UTF-8"):
+        load(tmp_path / "a.txt", encoding="cp1252")
 
 
 def test_a_row_of_dots_is_no_other_encoding(tmp_path: Path) -> None:

@@ -49,8 +49,7 @@ def draw_file(file: Path) -> Path:
     figure.colorbar(image, cax=beside, label="dB")
     content, picture = io.BytesIO(), file.with_suffix(".png")
     figure.savefig(content, format="png")
-    with disk.atomic_write(picture) as stream:
-        stream.write(content.getvalue())
+    disk.write(picture, content.getvalue())
     return picture
 
 
