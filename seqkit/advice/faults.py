@@ -34,11 +34,10 @@ _UNSEEN, _MEANT = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"), {*"\t\n\v\f\r\u200
 _ESCAPE = re.compile(
     r"\\(?:u[\da-fA-F]{4}|x[\da-f]{2}|n(?![a-z]))|&(?:[a-zA-Z]{2,8}|#x?[\da-fA-F]{2,6});|"
     r"=(?:[89A-F][\dA-F]|\r?$)|%[\dA-F]{2}|_x[\dA-F]{4}_|<U\+[\dA-F]{4,}>|\(cid:\d+\)|~\{[!-~]+~\}|"
-    r"\+[A-Za-z\d/]{3,}-|</[a-zA-Z][\w:-]*>|^[A-Za-z\d+/]{60,}=*\r?$|"
-    r"\d\d:\d\d[,.]\d{3} --> ",
+    r"\+[A-Za-z\d/]{3,}-|</[a-zA-Z][\w:-]*>|^[A-Za-z\d+/]{60,}=*\r?$",
     re.MULTILINE,
 )
-"""Of JSON, Python, mail, URLs, HTML and its like, spreadsheets, PDF, HZ, UTF-7, base64 and SRT."""
+"""Of JSON, Python, mail, URLs, HTML and its like, spreadsheets, PDF, HZ, UTF-7 and base64."""
 _WHOLE = 0.8  # of the letters that are none of ASCII
 _FLAT = 5.7  # bits; English has 4.5, programs have 5, and base64 has 6
 _MENDED = {
@@ -50,6 +49,7 @@ _MENDED = {
 }
 """What sed does about characters: overstruck letters, colours of a terminal, spaces, line ends."""
 _READ = 1 << 20  # characters, in which escapes are looked for
+_SPOKEN = r"sed -E '/ --> |^[0-9]+\r?$/d'"
 _OFTEN = 0.001  # times the characters; in pages and in programs there are fewer
 _MOST_JUDGED = 0.3  # of all sound, that is not learnt from
 _SAMPLES = 1 << 16  # samples read at a time
@@ -204,6 +204,10 @@ def content_faults(
             returns,
             f"CR stands {counted(returns, 'time')}, as at line ends of Windows and old Macs, and a "
             f"model would learn it as a character: {without_returns(paths, of_windows)}",
+        ),
+        (
+            begin.count(" --> ") > max(_OFTEN * len(begin), _FEW),
+            f"it has the times of subtitles: {rewritten(paths, _SPOKEN)} leaves what is said",
         ),
         (
             len(escapes) > max(_OFTEN * len(begin), _FEW),

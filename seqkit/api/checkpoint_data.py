@@ -12,6 +12,7 @@ from seqkit.data.sound.part import without_silence
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError, SeqkitError
 from seqkit.foundation.ranks import Session
+from seqkit.foundation.wording import counted
 from seqkit.runs.checkpoint import Checkpoint
 
 
@@ -72,6 +73,8 @@ def asked_for(
             session.notice(told)
     if not is_own and (learnt := _learnt(asked.path, saved.settings.data.path)):
         session.notice(f"the checkpoint learnt from {learnt}: what it knows is easy to predict")
+    for said, count in corpus.odd.items():
+        session.notice(f"{counted(count, 'file')} {said}")
     if corpus.codec.kind == "audio":
         part = without_silence(part, corpus.codec, quiet)
     return part, corpus
@@ -103,7 +106,7 @@ def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:
                     break
             if not size or size != recorded:  # files that a system makes up have none
                 shown = " and ".join(data.path)
-                raise DataError(f"{shown}: not the {recorded} bytes that it was trained on")
+                raise DataError(f"{shown}: not as it was, {recorded} bytes in all")
         elif data.dataset not in catalogue.names("datasets"):
             plugins = ",".join(saved.settings.plugins) or "MODULE"
             raise DataError(

@@ -83,7 +83,7 @@ def _row(record: Record, differing: Sequence[str]) -> dict[str, Any]:
         "bits_per_symbol": None if loss is None else loss / math.log(2),
         "likeness": likeness if isinstance(likeness, Mapping) else None,
         "best_step": record.best and record.best[0],
-        "steps": record.step or record.number("steps"),
+        "steps": record.step,
         "seconds": record.seconds,
         "parameters": record.number("parameters"),
         "data": record.text("data", "name") or None,

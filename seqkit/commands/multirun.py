@@ -170,7 +170,7 @@ def _end(job: Job, code: int, console: Console) -> None:
         console.notice(f"[{number}] {_OUTCOMES[job.code]}{loss}: {job.differing}")
         return
     lines = job.log.read_text(errors="replace").splitlines() if job.log.exists() else []
-    said = [line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)]
+    said = [line.partition(_ERROR)[2] for line in lines if _ERROR in line]  # after a sample, too
     why = f"killed by signal {-code}" if code < 0 else [f"see {job.log}", *said][-1]
     if job.code == ConfigError.exit_code and job.folder.is_dir():
         why += f" (the runs in {job.folder.parent} are numbered in the order of the values)"

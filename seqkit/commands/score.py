@@ -15,13 +15,11 @@ from seqkit.evaluation.streaming import stretches
 from seqkit.foundation import device
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, unseen
-from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.ranks import Session
 from seqkit.foundation.stdout import Product
 from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.symbols import Floats
 
-_ENDINGS = ("", ".json", ".jsonl", ".ndjson", ".txt")
 _LINES = 1 << 14  # that are written at once
 
 
@@ -29,11 +27,6 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
     """Write every symbol's surprise to stdout or `out`."""
     read = keys.checkpoint, *keys.data.path
     out = outputs.result_file(keys.out, read, overwrite=keys.overwrite)
-    if out and out.suffix.lower() not in _ENDINGS:
-        raise ConfigError(
-            f"out={out}: score writes lines of JSON: give out=NAME.jsonl "
-            "(examples/surprise.py makes a page of them)"
-        )
     saved = load_checkpoint(keys.checkpoint, catalogue, console)
     codec, chosen = saved.codec, device.find_device(keys.device, for_all=True)
     session = Session(catalogue, console.notice, console.progress)

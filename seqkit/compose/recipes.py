@@ -22,7 +22,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from seqkit.config import Config
-from seqkit.foundation import disk, dropped
+from seqkit.foundation import disk
 from seqkit.foundation.config_file import fill
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import nearest
@@ -166,11 +166,6 @@ def _read(file: Path) -> Any:
         raise ConfigError(f"{file}: expected keys and values")
     if "hydra" in content:  # Hydra's own config, of which nothing is used
         raise ConfigError(f"{file}: unknown key hydra")
-    defaults = content.get("defaults") or []
-    if not isinstance(defaults, list):
+    if not isinstance(content.get("defaults") or [], list):
         raise ConfigError(f"{file}: defaults must be a list, of recipes")
-    for entry in defaults:
-        for group, choice in entry.items() if isinstance(entry, dict) else ():
-            if said := dropped.instead(group.removeprefix("override /"), choice):
-                raise ConfigError(f"{file}: {group}: {choice}: that is gone: {said}")
     return content

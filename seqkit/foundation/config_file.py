@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from seqkit.config import Config, ModelConfig, check, options
-from seqkit.foundation import dropped
 from seqkit.foundation.errors import ConfigError, UnreadableError
 from seqkit.foundation.settings import check_section, nearest
 
@@ -49,7 +48,7 @@ def network_from(saved: object) -> ModelConfig:
 def fill(section: Any, values: object, prefix: str = "") -> None:
     """Set the fields of a dataclass to values, which are not checked yet.
 
-    Raises ConfigError: a key is not known, or is gone.
+    Raises ConfigError: a key is not known.
     """
     if not isinstance(values, Mapping):
         group = prefix.removesuffix(".")
@@ -57,9 +56,6 @@ def fill(section: Any, values: object, prefix: str = "") -> None:
     fields = {item.name: item.type for item in dataclasses.fields(section)}
     for key, value in values.items():
         name = f"{prefix}{key}"
-        if said := dropped.instead(name, value):
-            shown = name if dropped.instead(name) else f"{name}={value}"
-            raise ConfigError(f"{shown}: that is gone: {said}")
         if key not in fields:
             hint = nearest(name, [known for known, _ in options()])
             raise ConfigError(f"unknown key {name[:_LONGEST]}{hint}")

@@ -15,7 +15,6 @@ KEYS: dict[str, str] = {
     "like": "nothing sings a MIDI file any more; prompt_audio=FILE begins a sound",
     "launcher=slurm": "a job script of Slurm calls python -m seqkit, with a run_dir of its own",
     "search": "--multirun trains every combination; examples/search.py searches with Optuna",
-    "data.column": "seqkit.train(text=…) takes a column that the library datasets has read",
     "data.kind=hf": "the library datasets reads its text, which seqkit.train(text=…) takes",
     "ensemble": "examples/teachers.py measures several checkpoints together",
     "host": "play listens on this machine alone: ssh -L 8000:localhost:8000 MACHINE reaches it",

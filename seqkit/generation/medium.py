@@ -219,6 +219,8 @@ class Sound:
             raise DataError(f"{name}: {error.reason}: give a recording") from error
         if np.abs(wave).max(initial=0) < SILENT:
             notice(f"{name}: it is silent")
+        for said in (each for each in recording.oddities if "channel" in each):
+            notice(f"{name}: a recording {said}")
         return self.encode(name, wave if channels > 1 else wave[:, 0], notice=notice)
 
     def ending(self, text: str) -> Symbols:

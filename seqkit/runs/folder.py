@@ -93,11 +93,8 @@ class RunFolder(RunFiles):
 
     def _others(self) -> list[str]:
         """What is here, if there is no run; hidden files and empty folders may be."""
-        try:
-            shown = self.path.glob("[!.]*")
-            return sorted(p.name for p in shown if not p.is_dir() or any(p.glob("[!.]*")))
-        except OSError:  # no folder, or one that whoever writes to it finds out about
-            return []
+        shown = self.path.glob("[!.]*")
+        return sorted(p.name for p in shown if not p.is_dir() or any(p.glob("[!.]*")))
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:

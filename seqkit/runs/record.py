@@ -80,7 +80,8 @@ class Record:
     @property
     def step(self) -> int:
         """The last one, of which no report need be."""
-        return max(self.reported, int(self.number("ended", "step") or 0))
+        ended = self.number("steps") or self.number("ended", "step") or 0
+        return max(self.reported, int(ended))
 
     @property
     def best(self) -> tuple[int, float] | None:

@@ -107,6 +107,8 @@ class Trainer:
         """
         progress, clock = self.progress, self._time
         clock.start()
+        if self.finished and len(self._part) and progress.best_loss is None:  # with a new limit
+            yield from self._validate()
         while not self.finished:
             begun = time.perf_counter()
             self.update()

@@ -79,7 +79,6 @@ REFUSED = [
     ("generate checkpoint={sound} takes=2 seconds=0.1", 2, "too short to compare"),
     ("evaluate checkpoint={sound} data.kind=text data.path=stereo.wav", 2, "reads sound"),
     ("evaluate checkpoint={run} data.kind=audio data.path=stereo.wav", 2, "reads text"),
-    ("score checkpoint={sound} out=a.html", 2, "score writes lines of JSON: give out=NAME.jsonl"),
     ("compare", 2, "runs=runs: no run there"),
     ("compare runs=none/*", 2, "runs=none/*: no run there"),
     ("compare runs=runs runs=more", 2, "runs= is there twice: give their folder, or a glob"),

@@ -28,7 +28,7 @@ def test_what_becomes_of_it(
     for command in COMMAND.findall(said):  # does what it is recommended for
         if shutil.which(command.split()[0]) is None:
             continue
-        line = command.replace("ENCODING", odd.says.split()[0])
+        line = command.replace("ENCODING", odd.says.split()[0]).replace("FILE", odd.name)
         subprocess.run(["bash", "-c", line], check=False)  # iconv -c fails, and has written all
         again = run("doctor", *odd.keys, f"data.path={next(Path().glob('NEW*'), file)}")
         assert again.code == 0 and command not in again.out.decode() + again.err, again

@@ -89,6 +89,9 @@ def test_it_ends_at_the_epoch_or_when_patience_is_out() -> None:
     assert [event.improved for event in validations[-2:]] == [False, False]
     assert impatient.progress.step < 50
     assert impatient.finished
+    late = trainer()
+    late.progress.step = 1000  # and now there is a lower limit
+    assert isinstance(next(late.run()), Validated)
 
 
 def test_events_come_when_they_are_due() -> None:

@@ -93,18 +93,17 @@ class SoundReader:
         is_noise &= varies > _LOUD**2
         *powers, mixed = self._powers
         loudest, whole = int(np.argmax(powers)), sum(powers) / self.channels
+        alone = f"`ffmpeg -i FILE -af 'pan=mono|c0=c{loudest}' NEW.wav`"
         found = {
             "whose samples look like no recording's, but like noise, a square wave, or bytes of "
             "another format than the header says (floats, DTS, AAC, another order): listen to "
             "them": is_noise,
             "with over 1 % of the samples at full scale or over: where that is clipping, the model "
             "learns it, too: record with less gain": full > _CLIPPED and not is_noise,
-            f"with a silent channel: data.channel={loudest} reads the loudest alone": (
-                min(powers) < _NOTHING * whole
-            ),
-            f"whose channels cancel each other in their mean: data.channel={loudest} reads one": (
-                mixed * self.channels < _CANCELLED * whole
-            ),
+            f"with a silent channel: data.channel={loudest} reads the loudest of all files, or "
+            f"{alone} writes it": (min(powers) < _NOTHING * whole),
+            f"whose channels cancel each other in their mean: data.channel={loudest} reads one of "
+            f"all files, or {alone} writes it": (mixed * self.channels < _CANCELLED * whole),
             f"with an offset of {mean:.2g}: a high-pass filter takes it out": (
                 abs(mean) > _OFFSET and not self._centred
             ),
@@ -147,7 +146,7 @@ class SoundReader:
             BadFileError: no such channel, or more channels than are asked for in stereo; and as
                 `all_channels`.
         """
-        if channels == 1 and channel != "mix" and int(channel) >= self.channels:
+        if channels == 1 < self.channels and channel != "mix" and int(channel) >= self.channels:
             fault = f"data.channel={channel}: it has {counted(self.channels, 'channel')}, from 0"
             raise BadFileError(self.path, fault)
         if self.channels > channels > 1:
