@@ -62,8 +62,8 @@ def set_aside(files: RunFiles, found: Checkpoint, notice: Callable[[str], None])
         return
     if last.exists():
         disk.rename(last, last.with_name(f"last.damaged_{time.strftime('%Y%m%d_%H%M%S')}"))
-    step = ((peek(best) or {}).get("metrics") or {}).get("step") or 0
-    if step > found.metrics["step"]:
+    step = ((peek(best) or {}).get("metrics") or {}).get("step")
+    if isinstance(step, int) and step > found.metrics["step"]:
         kept = best.with_stem(f"best.step_{step}")
         disk.write(kept, best.read_bytes())
         notice(f"the best checkpoint is of step {step}, after this one: it is kept as {kept}, too")

@@ -16,7 +16,7 @@ from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import Known
 from seqkit.foundation.console import Notice
-from seqkit.foundation.errors import CheckpointError, ConfigError
+from seqkit.foundation.errors import CheckpointError, ConfigError, OutputError
 from seqkit.foundation.ranks import Session
 from seqkit.runs import named_checkpoint, resume
 from seqkit.runs.checkpoint import Checkpoint
@@ -114,7 +114,9 @@ def claimed(config: Config, session: Session) -> Iterator[Claim]:
             elif ranks.leads:
                 own = config.init_from and Path(config.init_from).resolve()
                 if own and own.is_relative_to(folder.path.resolve()):
-                    raise ConfigError(f"init_from={config.init_from}: give another run_dir")
+                    raise OutputError(
+                        f"run_dir={folder.path} holds what init_from reads: give another"
+                    )
                 folder.check_new(overwrite=config.overwrite)
         if goes_on:
             config = filled_up(config, saved, session.notice)

@@ -50,7 +50,7 @@ REFUSED = [
     ("recipe=shakespeare data.path=~/a", 2, "write $HOME in its place"),
     ("recipe=shakespeare out=~/a", 2, "write $HOME in its place"),
     ("recipe=shakespeare data.path=", 2, "data.path= is empty"),
-    ("recipe=shakespeare init_from={run} run_dir={run} overwrite=true", 2, "give another run_dir"),
+    ("recipe=shakespeare init_from={run} run_dir={run} overwrite=true", 6, "what init_from reads"),
     ("recipe=shakespeare checkpoint=my_run", 2, "did you mean init_from=my_run,"),
     ("recipe=shakespeare data.path=foo://bucket/a.txt", 2, "a.txt: download it, or write it to "),
     ("recipe=wav_generation data.path=stereo.wav data.channels=2", 2, "give data.codec=spectral"),

@@ -59,7 +59,8 @@ def encode_sound(
             if isinstance(codec, Quantiser):
                 beyond = np.count_nonzero(np.abs(frames) * codec.gain > 1)
                 found.counts[OVER] += int(beyond)
-    why = "silent" if peak < SILENT or not recording.varies else ""
+    silent = "silent" + " in its first track" * recording.has_more
+    why = silent if peak < SILENT or not recording.varies else ""
     if size < SHORTEST * codec.symbol_rate:
         why = f"shorter than {SHORTEST * 1000:g} ms"
     if why:
