@@ -39,6 +39,8 @@ _ESCAPE = re.compile(
 )
 """Of JSON, Python, mail, URLs, HTML and its like, spreadsheets, PDF, HZ, UTF-7 and base64."""
 _WHOLE = 0.8  # of the letters that are none of ASCII
+_PACKED = re.compile(r"(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z\d+/]{60,}")
+_MUCH = 0.2  # of the characters
 _FLAT = 5.7  # bits; English has 4.5, programs have 5, and base64 has 6
 _MENDED = {
     "\b": r"s/.\b//g",
@@ -213,12 +215,15 @@ def content_faults(
             len(escapes) > max(_OFTEN * len(begin), _FEW),
             f"{first_of(shown)} stand {counted(len(escapes), 'time')}, and the model would learn "
             "them: take them out or decode them first, as Python's json, html, mailbox, quopri, "
-            "base64 and urllib.parse do, unless they are meant",
+            "base64 and urllib.parse do, unless they are meant"
+            + "; pairs such as &#55357;&#56832; are UTF-16"
+            * ("&#5535" in begin),
         ),
         (
-            begin.isascii() and histogram_bits(part.symbols[:_READ], codec.size) > _FLAT,
-            "its characters are about as frequent as each other, as in base64 and in what is "
-            "encrypted or packed: take such parts out, as the pictures of notebooks",
+            len("".join(_PACKED.findall(begin))) > _MUCH * len(begin)
+            or (begin.isascii() and histogram_bits(part.symbols[:_READ], codec.size) > _FLAT),
+            "much of it looks like base64, or what is encrypted or packed: take such parts out, as "
+            "the pictures of notebooks",
         ),
     )
 

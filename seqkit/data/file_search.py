@@ -21,7 +21,7 @@ from seqkit.foundation.errors import DataError
 from seqkit.foundation.run_folders import is_run
 from seqkit.foundation.wording import composed, first_of
 
-_HINTS = {"not sound": TEXT_HINT, "sound": SOUND_HINT}
+_HINTS = {"not named as sound": TEXT_HINT, "sound": SOUND_HINT}
 """Where nothing is taken, by the reason for which files are left out."""
 _OF_WINDOWS = {"desktop.ini", "thumbs.db"}  # which it shows nobody
 _WORDS = {"audio": "file of sound", "text": "file of text", "bytes": "file"}
@@ -183,7 +183,7 @@ class Search:
         if name and self.config.pattern and not matches(name, self.config.pattern):
             return f"not {self.config.pattern}"
         if name and self.kind == "audio" and not self.config.pattern and not _is_named_sound(file):
-            return "not sound"
+            return "not named as sound"
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):  # not to be opened: it might never end
             return "neither file nor folder"

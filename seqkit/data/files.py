@@ -37,6 +37,7 @@ _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
 _ANNEX = "a pointer of git-annex: `git annex get` fetches the file itself"
+_KINDLE = "a book for a Kindle: `ebook-convert` of Calibre makes text of one that is not protected"
 _ERROR = "an error of the server that it is from: download it again"
 _BEGINNINGS = {
     "a playlist: give data.path=FILE for each recording, or their folder": (
@@ -52,7 +53,9 @@ _BEGINNINGS = {
         *(b"Rar!\x1a", b"\x28\xb5\x2f\xfd", b"\4\x22\x4d\x18"),  # and Zstandard, LZ4
     ),
     "an array: soundfile.write makes a WAV of it": (b"\x93NUMPY", b"MATLAB 5.0"),
-    "a note of a Mac, as of a file that is still in the cloud: download it": (b"bplist00",),
+    "a property list of a Mac, or the note of a file in the cloud: download that": (b"bplist00",),
+    _KINDLE: (b"\xeaDRMION", b"CONT\2"),
+    "a dictation in DS2, which FFmpeg cannot read: export it as WAV": (b"\3ds2", b"\7ds2"),
     "a shortcut: give the file that it leads to": (b"L\0\0\0\1\x14\2\0",),
     "a link to a document of Google: download it as plain text": (
         *(b'{"":"WARNING! DO NOT EDIT', b'{"doc_id"', b'{"url": "https://docs.google.com'),
@@ -173,7 +176,9 @@ def meant(begin: bytes) -> str:
     if begin[257:262] == b"ustar":
         return "an archive: unpack it with tar -xf"
     if begin[60:68] == b"BOOKMOBI":
-        return "a book for a Kindle: `ebook-convert` of Calibre makes text of it"
+        return _KINDLE
+    if b"WebMainResource" in begin:
+        return "a page that Safari saved: save it as text"
     return next((what for what, starts in _BEGINNINGS.items() if begin.startswith(starts)), "")
 
 

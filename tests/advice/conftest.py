@@ -54,7 +54,7 @@ def leave(tmp_path: Path) -> Leave:
         known = {"data": {"kind": "text", "name": "a play"}, "baselines": bits, "total_steps": 1000}
         files.about.write_text(json.dumps({**known, **about}))
         if finished:
-            files.summary.write_text('{"steps": 1000}')
+            files.summary.write_text(f'{{"steps": {steps}}}')
         return files.path
 
     return call

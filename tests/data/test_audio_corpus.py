@@ -77,7 +77,7 @@ def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> Non
     assert len(corpus.whole) == 4 * wave.size
     assert corpus.skipped == 2
     told, left_out = corpus.notes
-    assert left_out == "left out: 1 not sound"
+    assert left_out == "left out: 1 not named as sound"
     clipped = int((np.abs(4 * wave) > 1).sum())
     for said in (
         "4 of 6 files of sound read",
@@ -125,7 +125,7 @@ def test_a_bad_file_ends_it_or_is_left_out(folder: Path, tmp_path: Path) -> None
         assert len(corpus.whole) == sum(noise(0.2 + n / 50).size for n in range(12))
         assert (len(corpus.whole.starts), corpus.skipped) == (12, 2)
         (told,) = corpus.notes
-        assert told.startswith("left out: 1 not sound; 2 cannot be read: ")
+        assert told.startswith("left out: 1 not named as sound; 2 cannot be read: ")
         assert "nan.wav (sample 20000 is not finite (nan))" in told
         assert "text.wav (cannot be read as sound" in told
 
@@ -143,7 +143,7 @@ def test_what_holds_no_sound_is_refused(tmp_path: Path) -> None:
         ("empty", "no file of sound"),
         ("a.wav", "cannot be read as sound: it is text"),
         ("nothing.wav", "cannot be read as sound: it is empty"),
-        ("text", "no file of sound; left out: 1 not sound; text is for"),
+        ("text", "no file of sound; left out: 1 not named as sound; text is for"),
         ("silent.wav", "silent"),
         ("short.wav", "shorter"),
     ]:

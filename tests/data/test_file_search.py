@@ -92,7 +92,7 @@ def test_sound_goes_by_its_name_and_bytes_by_nothing(tmp_path: Path) -> None:
     fill(tmp_path, {"a.WAV": b"", "b.flac": b"x", "c.md": b"x", "._a.wav": b"x", "d": b""})
     found = search("audio")
     assert [*found.named([tmp_path])] == ["a.WAV", "b.flac"]
-    assert found.note(2) == "left out: 1 hidden, 2 not sound"
+    assert found.note(2) == "left out: 1 hidden, 2 not named as sound"
     found = search("bytes")
     assert [*found.named([tmp_path])] == ["b.flac", "c.md"]
     assert found.note(2) == "2 files taken; left out: 1 hidden, 2 empty"

@@ -25,7 +25,7 @@ SUFFIXES = (
     *(".wav", ".wave", ".flac", ".aif", ".aiff", ".aifc", ".au", ".mp3", ".mp2", ".ogg", ".oga"),
     *(".opus", ".m4a", ".m4b", ".m4r", ".aac", ".3gp", ".3ga", ".amr", ".wma", ".caf", ".wv"),
     *(".webm", ".weba", ".mka", ".mp4", ".mov", ".mts", ".m2ts", ".w64", ".rf64", ".voc", ".sph"),
-    *(".tta", ".ac3"),
+    *(".tta", ".ac3", ".qta", ".3g2", ".vob", ".mpga", ".spx", ".amb", ".snd", ".awb", ".bwf"),
 )
 """Endings of the files that are read as sound in a folder."""
 FRAMES = 1 << 13
@@ -218,7 +218,8 @@ class SoundReader:
             with Seekable(raw) as file:
                 yield opened(self.path, file)
         except soundfile.SoundFileError as error:
-            raise BadFileError(self.path, f"truncated or damaged: {error}") from error
+            fault = f"truncated or damaged: {str(error).rstrip('.')}"
+            raise BadFileError(self.path, fault, saving(self.path)) from error
         except OSError as error:
             raise BadFileError.of(self.path, error) from error
 
