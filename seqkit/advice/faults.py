@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 from unicodedata import category
 
@@ -13,8 +14,9 @@ import numpy as np
 from seqkit.config import DataConfig, TrainConfig
 from seqkit.data.codecs import Characters, Codec, Quantiser, SoundCodec, TextCodec
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.encoders import SINGLE_BYTE, rewritten, without_returns
+from seqkit.data.encoders import RETURNS, SINGLE_BYTE, rewritten
 from seqkit.data.sound.part import without_silence
+from seqkit.data.sound.reader import CHANNEL, oddity
 from seqkit.evaluation.baselines import histogram_bits
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.wording import counted, first_of, percent
@@ -40,18 +42,18 @@ _ESCAPE = re.compile(
 """Of JSON, Python, mail, URLs, HTML and its like, spreadsheets, PDF, HZ, UTF-7 and base64."""
 _WHOLE = 0.8  # of the letters that are none of ASCII
 _PACKED = re.compile(r"(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z\d+/]{60,}")
-_MUCH = 0.2  # of the characters
-_FLAT = 5.7  # bits; English has 4.5, programs have 5, and base64 has 6
+_MUCH, _FLAT = 0.2, 5.7  # of all characters, and bits: English has 4.5, programs 5, base64 6
 _MENDED = {
-    "\b": r"s/.\b//g",
-    "\x1b": r"s/\x1b\\[[0-9;?]*[A-Za-z]//g",
+    "\b": r"s/[^\x80-\xbf][\x80-\xbf]*\x08//g",
+    "\x1b": r"s/\x1b\[[0-9;?]*[A-Za-z]//g",
     "\u00a0": r"s/\xc2\xa0/ /g",
-    "\u2028": r"s/\xe2\x80\xa8/\\n/g",
-    "\u2029": r"s/\xe2\x80\xa9/\\n/g",
+    "\u2028": r"s/\xe2\x80\xa8/\n/g",
+    "\u2029": r"s/\xe2\x80\xa9/\n/g",
 }
-"""What sed does about characters: overstruck letters, colours of a terminal, spaces, line ends."""
+"""What perl does about letters that are overstruck, colours of a terminal, spaces, line ends."""
+_SPOKEN = r"s/^.* --> .*\n//; s/^\d+\n//"
 _READ = 1 << 20  # characters, in which escapes are looked for
-_SPOKEN = r"sed -E '/ --> |^[0-9]+\r?$/d'"
+_MOST_MENDED = 8  # kinds of characters; with more it is another fault
 _OFTEN = 0.001  # times the characters; in pages and in programs there are fewer
 _MOST_JUDGED = 0.3  # of all sound, that is not learnt from
 _SAMPLES = 1 << 16  # samples read at a time
@@ -170,14 +172,19 @@ def content_faults(
     counts, begin = facts["vocabulary"]["counts"], codec.decode(part.symbols[:_READ])
     lost = re.findall(r"(?<!\?)[^\W\d]\?[^\W\d](?!\w*=)", begin)  # none of mail and URLs
     returns, replaced = counts.get("\r", 0), counts.get("\ufffd", 0)
-    of_windows = not re.search(r"\r(?![\r\n])", begin)
     unseen = {c: n for c, n in counts.items() if c not in _MEANT and category(c) in _UNSEEN}
+    if garbled := _is_garbled(begin[:_BLOCK]):
+        unseen = {}
     if (wide := counts.get("\u00a0", 0)) > max(counts.get(" ", 0) / 4, _FEW):
         unseen["\u00a0"] = wide  # a space, more often than French has it
-    change = "; ".join(change for letter, change in _MENDED.items() if letter in unseen)
-    sed = f"sed $'{change}'"
-    mend = f", as {rewritten(paths, sed)} does" if change else ""
-    garbled, escapes = _is_garbled(begin[:_BLOCK]), _ESCAPE.findall(begin)
+    has_times = begin.count(" --> ") > max(_OFTEN * len(begin), _FEW)
+    changes = [RETURNS] * (returns > 0)
+    if len(unseen) <= _MOST_MENDED:
+        written = {c: "".join(f"\\x{byte:02x}" for byte in c.encode()) for c in unseen}
+        changes += [_MENDED.get(c, f"s/{code}//g") for c, code in written.items()]
+    changes += [_SPOKEN] * has_times
+    mend = f"; {rewritten(paths, '; '.join(changes))} mends it" if changes else ""
+    escapes = _ESCAPE.findall(begin)
     shown = [f"«{each[:_SHOWN].strip()}»" for each, _ in Counter(escapes).most_common()]
     return told(
         (
@@ -186,11 +193,10 @@ def content_faults(
             "convert the original again, or mend it with ftfy, a library for Python",
         ),
         (
-            unseen and not garbled,
+            unseen,
             f"{counted(sum(unseen.values()), 'character')} cannot be seen "
-            f"({first_of([f'U+{ord(c):04X}' for c in unseen])}), and the model would learn them: "
-            f"take them out or replace them{mend}, or convert the original otherwise, unless they "
-            "are meant",
+            f"({first_of([f'U+{ord(c):04X}' for c in unseen])}), and the model would learn them, "
+            f"unless they are meant: take them out, or convert the original otherwise{mend}",
         ),
         (
             len(lost) > max(_OFTEN * len(begin), _FEW),
@@ -205,12 +211,9 @@ def content_faults(
         (
             returns,
             f"CR stands {counted(returns, 'time')}, as at line ends of Windows and old Macs, and a "
-            f"model would learn it as a character: {without_returns(paths, of_windows)}",
+            f"model would learn it as a character{mend}",
         ),
-        (
-            begin.count(" --> ") > max(_OFTEN * len(begin), _FEW),
-            f"it has the times of subtitles: {rewritten(paths, _SPOKEN)} leaves what is said",
-        ),
+        (has_times, f"it has the times of subtitles, which a model would learn{mend}"),
         (
             len(escapes) > max(_OFTEN * len(begin), _FEW),
             f"{first_of(shown)} stand {counted(len(escapes), 'time')}, and the model would learn "
@@ -272,6 +275,16 @@ def levels_of(part: Part, codec: SoundCodec) -> Levels:
     return Levels(silence, float(np.abs(codec.decode(read.symbols)).max()))
 
 
+def _oddity(corpus: Corpus, asked: str, said: str) -> Rule:
+    """What is told of recordings, and the channel that mends it where all of them have it."""
+    paths, channel = corpus.odd[said], CHANNEL.search(said)
+    line, keys = oddity(said, paths), dict[str, Any]()
+    if channel and len(paths) == len(corpus.files):
+        keys = {"channel": channel[1]}
+        line += f", or of all files data.channel={channel[1]}"
+    return asked == "mix" or not channel, line, keys
+
+
 def sound_faults(
     corpus: Corpus, data: DataConfig, levels: Levels | None = None, *, known: bool = False
 ) -> list[Fault]:
@@ -309,17 +322,7 @@ def sound_faults(
             f"{percent(len(judged) / len(part))} of the sound are the validation part, since files "
             "are not cut: give more files, or data.split=1,0,0 to learn from all",
         ),
-        *(
-            (
-                count,
-                f"{counted(count, 'file')} {said}",
-                dict(re.findall(r"data\.(channel)=(\d+)", said))
-                if count == len(corpus.files)
-                else {},
-            )
-            for said, count in corpus.odd.items()
-            if data.channel == "mix" or "data.channel" not in said
-        ),
+        *map(partial(_oddity, corpus, data.channel), corpus.odd),
         (
             levels.silence > _SILENCE and not data.trim_silence,
             f"about {levels.silence:.0%} of the sound is silence, which the model will make, too: "

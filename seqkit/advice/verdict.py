@@ -20,6 +20,7 @@ _FALLING = 0.99  # times the loss before
 _GAP = 1.10  # validation over training: more is learnt by heart than understood
 _FEW = 8  # reports of a training; fewer tell nothing of where it goes
 _SHORT = 200  # steps, in which no network has learnt all that it can
+_EARLY = 0.75  # of the steps: what the loss was then, tells where it goes
 _PASSES, _BY_HEART = 2.0, 20.0  # over the training part: what was met once is not known by heart
 _MOST_DROPOUT, _USUAL_RATE = 0.5, 0.01
 
@@ -87,7 +88,8 @@ def _seen(record: Record) -> Iterator[str]:
     ended = last if len(losses) else train.recent if len(train.values) else 0.0
     if ended > _ABSURD * math.log(logits):
         yield "explodes"
-    judged = validation if len(losses) > 2 else train
+    apart = len(losses) > 2 and validation.steps[0] <= _EARLY * validation.steps[-1]
+    judged = validation if apart else train
     few = record.step < _SHORT or (judged is train and len(train.values) < _FEW)
     warm = record.keys.get("optimizer.warmup_steps", 0)
     if few or record.step < 2 * warm:
@@ -95,7 +97,7 @@ def _seen(record: Record) -> Iterator[str]:
     if not len(losses) and (record.passes or 0) > _BY_HEART:
         yield "is unjudged"
     fell = len(losses) > 1 and last < _FALLING * float(losses[-2])
-    before = judged.around(0.75 * float(judged.steps[-1])) if len(judged.steps) else 0.0
+    before = judged.around(_EARLY * float(judged.steps[-1])) if len(judged.steps) else 0.0
     if fell or (before and judged.recent < _FALLING * before):
         yield "falls"
     if again and len(losses) and len(train.values) and last > _GAP * train.recent:

@@ -9,10 +9,10 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.file_search import Search
 from seqkit.data.load import Known, load_corpus
 from seqkit.data.sound.part import without_silence
+from seqkit.data.sound.reader import oddity
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError, SeqkitError
 from seqkit.foundation.ranks import Session
-from seqkit.foundation.wording import counted
 from seqkit.runs.checkpoint import Checkpoint
 
 
@@ -73,8 +73,8 @@ def asked_for(
             session.notice(told)
     if not is_own and (learnt := _learnt(asked.path, saved.settings.data.path)):
         session.notice(f"the checkpoint learnt from {learnt}: what it knows is easy to predict")
-    for said, count in corpus.odd.items():
-        session.notice(f"{counted(count, 'file')} {said}")
+    for said, odd in corpus.odd.items():
+        session.notice(oddity(said, odd))
     if corpus.codec.kind == "audio":
         part = without_silence(part, corpus.codec, quiet)
     return part, corpus

@@ -28,7 +28,6 @@ from seqkit.foundation.wording import counted, duration, first_of, visible_line
 from seqkit.runs import checkpoint, resume
 from seqkit.runs.record import read
 
-_COUNTS = 12  # symbols that are listed with their counts
 _NAME = 16  # columns
 
 
@@ -216,8 +215,6 @@ def _rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if text := facts.get("text"):
         vocabulary = text["vocabulary"]
         yield "vocabulary", f"{vocabulary['size']:,} symbols"
-        most = [(name.replace(" ", "space"), n) for name, n in vocabulary["counts"].items()]
-        yield "most frequent", "  ".join(f"{name} {n:,}" for name, n in most[:_COUNTS])
     if sound := facts.get("sound"):
         channels = "stereo" if sound["channels"] == 2 else "mono"
         yield "length", f"{duration(sound['seconds'])} at {sound['sample_rate']} Hz, {channels}"

@@ -4,6 +4,7 @@ Keys of free text never pass through Hydra or OmegaConf.
 """
 
 import itertools
+import os
 import re
 import shlex
 import typing
@@ -144,8 +145,10 @@ def _mended(words: list[str], before: Sequence[tuple[str, str]], known: Collecti
     if words[0] in known:
         return f"give {words[0]}=VALUE, without blanks around ="
     if before and before[-1][0] in FREE_TEXT:
-        whole = " ".join(["=".join(before[-1]), *words])
-        return f"quote a value with blanks, as in {shlex.quote(whole)}"
+        key, value = before[-1]
+        whole = " ".join([value, *words])
+        if key not in _PLACES or os.path.lexists(whole):
+            return f"quote a value with blanks, as in {shlex.quote(f'{key}={whole}')}"
     return f"{KEYED}; --help after the command lists its keys"
 
 

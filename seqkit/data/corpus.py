@@ -1,7 +1,7 @@
 """A corpus is a row of symbols cut into documents, and its parts."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,7 @@ class Corpus:
     sha256, bytes: the digest and the size of the raw data.
     skipped: how many characters, or files of sound, were left out.
     clipped: how many samples of sound were over 1.
-    odd: how many recordings are not as one expects, by what is said of them.
+    odd: which files of sound are not as one expects, by what is said of them.
     unreadable_files: how many files were left out because they cannot be read.
     notes: what the user is told about it.
     files: what the files are called, and how many documents each has.
@@ -116,7 +116,7 @@ class Corpus:
     bytes: int = 0
     skipped: int = 0
     clipped: int = 0
-    odd: Mapping[str, int] = field(default_factory=dict)
+    odd: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unreadable_files: int = 0
     notes: tuple[str, ...] = ()
     files: tuple[tuple[str, int], ...] = ()

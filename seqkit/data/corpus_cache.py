@@ -35,7 +35,7 @@ from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.ranks import Session
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
-_FORMAT = 23  # of the cached files; what is chosen otherwise changes their key, too
+_FORMAT = 24  # of the cached files; what is chosen otherwise changes their key, too
 _OF_SOUND = ("on_bad_file", "channel")
 _OF_TEXT = ("on_bad_file", "unknown", "document", "encoding", "kind")
 """The keys that what is kept depends on, beside the codec."""
@@ -230,7 +230,8 @@ def encode(
                 lengths, found = encode_text(file, codec, config, stream, bar.add)
             findings.left_out |= found.left_out
             findings.counts += found.counts
-            findings.odd += found.odd
+            for said in found.odd:
+                findings.odd.setdefault(said, []).append(name)
             if not lengths.any():
                 stream.seek(begin)
                 stream.truncate()
@@ -267,7 +268,7 @@ def _corpus_of(
         source.bytes,
         skipped=facts["skipped"] + bad * source.is_sound,
         clipped=facts["clipped"],
-        odd=facts["odd"],
+        odd={s: [str(source.documents[n]) for n in odd] for s, odd in facts["odd"].items()},
         unreadable_files=bad,
         notes=(*facts["notes"], *source.notes),
         files=tuple((name, count) for name, count, _ in files),

@@ -46,6 +46,8 @@ _BROKEN = 0.002  # of the characters, at most, of a file that was damaged a litt
 _TAIL, _KINDS = 64, 8  # bytes, far more than happen to be UTF-8, but for … again and again
 _TWO = "two programs wrote it: take it apart, or write it anew with one"
 _PAIR = re.compile(rb"\xed[\xa0-\xaf].\xed[\xb0-\xbf]")  # one emoji, as databases write it
+RETURNS = r"s/\r+$//; s/\r/\n/g"
+"""What perl does about the line ends of Windows and of old Macs."""
 _CUT = ("unexpected end of data", "truncated data")  # as Python says of half a character
 _ANY_FILE = "a new training reads any file with data.kind=bytes"
 
@@ -163,19 +165,16 @@ def _converted(file: Path, encoding: str, option: str = "") -> str:
 
 
 def rewritten(paths: Sequence[str], change: str) -> str:
-    """A command line that writes the only file at some paths, or a folder's, anew by a filter."""
-    place, new = shlex.quote(paths[0]) if len(paths) == 1 else "FILE", disk.unused(".txt")
+    """A command line that writes the only file at some paths, or a folder, anew, changed by perl.
+
+    It works on bytes, line by line, on Linux and on Macs.
+    """
+    place = shlex.quote(paths[0]) if len(paths) == 1 else "FILE"
     if len(paths) == 1 and Path(paths[0]).is_dir():
         new = disk.unused("")
-        write = f'for each in {place}/*; do {change} < "$each" > {new}/"${{each##*/}}"; done'
-        return f"`mkdir {new}; {write}`"
-    return f"`{change} < {place} > {new}`"
-
-
-def without_returns(paths: Sequence[str], of_windows: bool) -> str:
-    """What makes plain line ends of the carriage returns of Windows, or else of old Macs."""
-    change = r"tr -d '\r'" if of_windows else r"tr '\r' '\n'"
-    return f"{rewritten(paths, change)} takes them out"
+        each = f"find {new} -type f -exec perl -pi -e '{change}' {{}} +"
+        return f"`mkdir {new} && cp -r {place}/. {new} && {each}`"
+    return f"`perl -pe '{change}' < {place} > {disk.unused('.txt')}`"
 
 
 def _encoded(file: Path, own: str, encoding: str) -> str:
@@ -294,7 +293,8 @@ def _encode(
             symbols = np.asarray(codec.encode(piece, config.unknown))
     except UnknownSymbolError as error:
         hint = "see data.unknown=skip or data.unknown=nearest"
-        hint = without_returns([file], "\r\n" in str(piece)) if error.character == "\r" else hint
+        if error.character == "\r":
+            hint = f"{rewritten([file], RETURNS)} makes line ends of them"
         unknown = UnknownSymbolError(error.character, offset + error.offset)
         raise DataError(f"{file}: {unknown}: {hint}") from error
     if symbols.size and symbols.dtype.kind not in "iu":

@@ -40,12 +40,8 @@ _ANNEX = "a pointer of git-annex: `git annex get` fetches the file itself"
 _KINDLE = "a book for a Kindle: `ebook-convert` of Calibre makes text of one that is not protected"
 _ERROR = "an error of the server that it is from: download it again"
 _BEGINNINGS = {
-    "a playlist: give data.path=FILE for each recording, or their folder": (
-        *(b"#EXTM3U", b"[playlist]"),
-    ),
-    "a pointer of Git LFS: `git lfs pull` fetches the file itself": (
-        b"version https://git-lfs.github.com/",
-    ),
+    "a playlist: give data.path=FILE of each recording, or a folder": (b"#EXTM3U", b"[playlist]"),
+    "a pointer of Git LFS: `git lfs pull` fetches the file itself": (b"version https://git-lfs",),
     _ANNEX: (b"/annex/objects/",),
     "a document: save its text as plain text": (b"%PDF-", b"{\\rtf", b"%!PS", b"\xd0\xcf\x11\xe0"),
     "a packed file, or a document: unpack it, or save its text as plain text": (
@@ -55,7 +51,6 @@ _BEGINNINGS = {
     "an array: soundfile.write makes a WAV of it": (b"\x93NUMPY", b"MATLAB 5.0"),
     "a property list of a Mac, or the note of a file in the cloud: download that": (b"bplist00",),
     _KINDLE: (b"\xeaDRMION", b"CONT\2"),
-    "a dictation in DS2, which FFmpeg cannot read: export it as WAV": (b"\3ds2", b"\7ds2"),
     "a shortcut: give the file that it leads to": (b"L\0\0\0\1\x14\2\0",),
     "a link to a document of Google: download it as plain text": (
         *(b'{"":"WARNING! DO NOT EDIT', b'{"doc_id"', b'{"url": "https://docs.google.com'),
@@ -65,8 +60,8 @@ _BEGINNINGS = {
         *(b"SQLite format 3", b"PAR1", b"\0\0\0\1Bud1"),
     ),
     "what a Mac keeps beside a file: the file itself has no ._ in its name": (b"\0\5\x16\7",),
-    "a voice message of WeChat or QQ, in SILK: silk-v3-decoder makes a WAV of it": (
-        *(b"\2#!SILK", b"#!SILK"),
+    "a recording in SILK (of WeChat or QQ) or DS2, which FFmpeg cannot read: make a WAV of it": (
+        *(b"\2#!SILK", b"#!SILK", b"\3ds2", b"\7ds2"),
     ),
     "notes of MIDI: a synthesiser plays them, and its sound can be learnt": (b"MThd",),
 }
@@ -239,12 +234,12 @@ class Findings:
 
     left_out: the recordings that hold nothing to learn from, and why.
     counts: how often else something was found: a noun, which may be empty, and what is said of it.
-    odd: how many recordings are not as one expects, by what is said of them.
+    odd: which recordings are not as one expects, by what is said of them.
     """
 
     left_out: dict[str, str] = field(default_factory=dict)
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    odd: Counter[str] = field(default_factory=Counter)
+    odd: dict[str, list[str]] = field(default_factory=dict)
 
     def notes(self, files: Mapping[str, Path], codec: Codec) -> list[str]:
         """What the user is told about these files, by their names."""

@@ -62,16 +62,11 @@ def find_device(name: str, rank: Rank = ALONE, *, for_all: bool = False) -> Devi
 
     Raises:
         ConfigError: any other name, or one GPU for several processes.
-        DeviceError: no such GPU, too few, or one whose results cannot be trusted.
+        DeviceError: no such GPU, or too few.
     """
     if name == "cpu" or (name == "auto" and not has_gpu()):
         return HOST
     kind, _, number = name.partition(":")
-    if kind == "mps":
-        raise DeviceError(
-            f"device={name}: PyTorch's LSTM has given wrong results on Apple's GPUs, without an "
-            "error: give device=cpu"
-        )
     if name not in ("auto", "cuda") and not (kind == "cuda" and number.isdecimal()):
         raise ConfigError(f"device={name}: choose auto, cpu, cuda or cuda:N")
     import torch

@@ -31,11 +31,6 @@ KEYS: dict[str, str] = {
     "train.teachers": "examples/teachers.py trains a network on what others say",
 }
 """By the key, or by key=value where one value of a key is gone."""
-URL = (
-    "URLs are not read: download the file, and give its path (hf download fetches one from Hugging "
-    "Face's hub)"
-)
-"""Of a URL, such as hf://USER/NAME, in the place of a checkpoint."""
 
 
 def instead(key: str, value: object = None) -> str | None:

@@ -214,13 +214,16 @@ class Sound:
         try:
             centred = isinstance(self._codec, Spectral)
             recording = reader.SoundReader(Path(prompt.audio), centred=centred)
-            wave = np.concatenate([*recording.resampled(self._codec.sample_rate, channels)])
+            wave = np.concatenate(
+                [*recording.resampled(self._codec.sample_rate, channels, prompt.channel)]
+            )
         except files.BadFileError as error:  # its hint is for trainings
             raise DataError(f"{name}: {error.reason}: give a recording") from error
         if np.abs(wave).max(initial=0) < SILENT:
             notice(f"{name}: it is silent")
-        for said in (each for each in recording.oddities if "channel" in each):
-            notice(f"{name}: a recording {said}")
+        for said in recording.oddities:
+            if prompt.channel == "mix" and reader.CHANNEL.search(said):
+                notice(reader.oddity(said, [prompt.audio]))
         return self.encode(name, wave if channels > 1 else wave[:, 0], notice=notice)
 
     def ending(self, text: str) -> Symbols:

@@ -91,6 +91,8 @@ class Prompt:
     audio: str | None = None
     unknown: str = "error"
     """What becomes of characters that the model never saw: error, skip or nearest."""
+    channel: str = "mix"
+    """As `data.channel`."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,11 @@ def sample_keys(keys: GenerateKeys, streams: int) -> SampleKeys:
 
 
 def asked_of(
-    keys: SampleKeys, codec: Codec, model: ModelConfig, trained: Sampling | None = None
+    keys: SampleKeys,
+    codec: Codec,
+    model: ModelConfig,
+    trained: Sampling | None = None,
+    channel: str = "mix",
 ) -> Asked:
     """The sample that keys ask for; a seed that they do not give is drawn from the system.
 
@@ -102,7 +106,7 @@ def asked_of(
         extra=extra,
     )
     sources = keys.prompt, keys.prompt_file, keys.prompt_audio
-    return Asked(medium, Prompt(*sources, unknown=keys.sample.unknown), request)
+    return Asked(medium, Prompt(*sources, keys.sample.unknown, channel), request)
 
 
 def sampling_of(keys: SampleKeys, trained: Sampling | None = None) -> Sampling:

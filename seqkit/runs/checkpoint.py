@@ -90,7 +90,7 @@ class Checkpoint:
 
     def asked(self, keys: SampleKeys) -> Asked:
         """The sample that keys ask it for. Raises as `asked_of`."""
-        return asked_of(keys, self.codec, self.model, self.sampling)
+        return asked_of(keys, self.codec, self.model, self.sampling, self.settings.data.channel)
 
     def save(
         self, path: Path, make_room: Callable[[], object] = lambda: None, overwrite: bool = True

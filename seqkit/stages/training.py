@@ -191,7 +191,7 @@ def _closing(
     session.catalogue.find("codecs", codec.name)  # or no checkpoint of this run could be read
     streams = _DOCUMENTS if config.data.cuts_files else 1
     keys = dataclasses.replace(config, until=None, streams=streams)  # which no training reads
-    medium, source, request = asked_of(keys, codec, model)
+    medium, source, request = asked_of(keys, codec, model, channel=config.data.channel)
     prompt = medium.read_prompt(source, session.notice)
     check_engine(model, codec.size, request, chosen)
     choice_of(corpus.labels, request, lambda words: None)

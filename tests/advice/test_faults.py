@@ -70,7 +70,7 @@ def leave(path: Path, wave: Wave, rate: int = RATE) -> Path:
         (np.append(NOISE, np.zeros(3 * len(NOISE))), "74% of the sound is silence"),
         (np.append(0.3, np.full(len(NOISE), 0.3003)), "one symbol, again and again"),
         (np.append(NOISE, [1.5, -2, 0]), "2 samples over 1 clipped: give data.gain=peak"),
-        ((3 * TONE).clip(-1, 1), "1 file with over 1 % of the samples at full scale"),
+        ((3 * TONE).clip(-1, 1), ") with over 1 % of the samples at full scale"),
         (1.5 * NOISE, "look like no recording's"),
         (TONE, ""),
         (np.append(0.9 * NOISE, np.ones(900)), ""),

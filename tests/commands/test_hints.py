@@ -42,8 +42,6 @@ HINTS = [
     ("evaluate checkpoint={run} data.path=strange.txt", "(data.unknown=nearest)"),
     ("evaluate checkpoint={run} data.path=accents.txt", "(data.unknown=nearest)"),
     ("evaluate checkpoint={sound} data.path=stereo.wav data.levels=64", GIVEN),
-    ("generate checkpoint=bad length=5", r"best\.s\w+: .*; (\S+) of the same", r"checkpoint=\1"),
-    ("score checkpoint={run} data.path=text.txt out=a.html", "give (out=NAME.jsonl)"),
     ("export checkpoint={run}", r"give (out=FILE.html)"),
     ("export checkpoint={run}", r"or (out=FILE\.s\w+)"),
     ("report", "give (run_dir)", r"\1={run}"),
@@ -78,7 +76,6 @@ HINTS = [
     ("{tiny} data.path=text.txt model.input_dropout=0.1", GIVEN),
     ("{tiny} data.path=text.txt train.max_steps=null", "give (train.max_minutes)", r"\1=0.01"),
     ("{tiny} data.path=nested/one data.label=folder", "give the folder", "data.path=nested"),
-    ("{tiny} data.path=text.txt device=mps", GIVEN),
     ("{tiny} data.path=text.txt device=tpu", "choose (auto)", r"device=\1"),
 ]  # fmt: skip
 

@@ -11,7 +11,7 @@ from tests.conftest import Run
 from tests.data.odd import FILES, Odd
 
 pytestmark = pytest.mark.faults
-COMMAND = re.compile(r"`((?:ffmpeg|iconv|mkdir|printf|sed|tail|tr) .+?)`")
+COMMAND = re.compile(r"`((?:ffmpeg|iconv|mkdir|perl|printf|sed|tail|tr) .+?)`")
 
 
 @pytest.mark.parametrize("odd", FILES, ids=lambda odd: odd.name)

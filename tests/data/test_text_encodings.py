@@ -47,7 +47,7 @@ def test_line_ends_are_characters(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("ä\r\nb\rc\n\r\r\n\n\r".encode())
     kept = load(tmp_path / "a.txt")
     assert kept.codec.decode(kept.whole.symbols) == "ä\r\nb\rc\n\r\r\n\n\r"
-    with pytest.raises(DataError, match=r"U\+000D.* at offset 1 .*: `tr -d '\\r' <"):
+    with pytest.raises(DataError, match=r"U\+000D.* at offset 1 .*: `perl -pe"):
         load(tmp_path / "a.txt", Characters.fit(["ä\nbc"]))
 
 

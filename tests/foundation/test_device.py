@@ -12,12 +12,6 @@ from seqkit.foundation.errors import DeviceError
 from seqkit.lstm import KernelError
 
 
-@pytest.mark.parametrize("name", ["mps", "mps:0"])
-def test_a_mac_s_gpu_is_refused_with_the_reason(name: str) -> None:
-    with pytest.raises(DeviceError, match=r"wrong results .* give device=cpu"):
-        device.find_device(name, for_all=True)
-
-
 def precisions() -> tuple[str, str]:
     """What fp32 means now, in cuDNN's LSTM and in products."""
     rnn: Any = torch.backends.cudnn.rnn

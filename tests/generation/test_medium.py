@@ -83,6 +83,9 @@ def test_prompts_are_recordings(tmp_path: Path) -> None:
     loud = SOUND.read_prompt(Prompt(audio=str(tmp_path / "loud.wav")), told.append)
     assert np.abs(MU_LAW.decode(loud)).max() <= 1
     assert not told
+    soundfile.write(tmp_path / "side.wav", np.stack([0 * wave, wave], 1), RATE)
+    side = SOUND.read_prompt(Prompt(audio=str(tmp_path / "side.wav"), channel="1"), told.append)
+    np.testing.assert_array_equal(side, symbols)
 
 
 @pytest.mark.parametrize(

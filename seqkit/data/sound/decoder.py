@@ -138,7 +138,7 @@ def _promised(begin: bytes) -> int:
 
 def saving(path: Path) -> str:
     """What to do about a file of which the end is missing."""
-    return f"copy it again, or `{_to_wav(path)}` saves what is there"
+    return f"copy it again, or `{_to_wav(path)}` saves what is there, and may print an error"
 
 
 def _to_wav(path: Path, option: str = "") -> str:

@@ -65,7 +65,7 @@ def encode_sound(
         why = f"shorter than {SHORTEST * 1000:g} ms"
     if why:
         return np.array([], np.int64), Findings({name: why})
-    found.odd.update(recording.oddities)
+    found.odd = {said: [name] for said in recording.oddities}
     return np.array([size]), found
 
 

@@ -5,8 +5,10 @@ import functools
 import io
 import itertools
 import math
+import re
+import shlex
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,9 +19,10 @@ from seqkit.data import files
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.decoder import Decoder, Seekable, begins_as_sound, opened, saving
+from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import shared_cores
-from seqkit.foundation.wording import counted
+from seqkit.foundation.wording import counted, first_of
 
 SUFFIXES = (
     *(".wav", ".wave", ".flac", ".aif", ".aiff", ".aifc", ".au", ".mp3", ".mp2", ".ogg", ".oga"),
@@ -30,6 +33,8 @@ SUFFIXES = (
 """Endings of the files that are read as sound in a folder."""
 FRAMES = 1 << 13
 """In a block; larger ones are faster, and fragment the process's memory."""
+CHANNEL = re.compile(r"c0=c(\d+)")
+"""The channel that a command of an oddity writes."""
 TRACKS = "`ffmpeg -i FILE -map 0:a:1 NEW.wav` takes the second one"
 _LOUDEST = 20.0  # times full scale
 _FULL, _CLIPPED = 0.9999, 0.01  # of full scale, and of the samples: a sine there has 0.009
@@ -100,10 +105,10 @@ class SoundReader:
             "them": is_noise,
             "with over 1 % of the samples at full scale or over: where that is clipping, the model "
             "learns it, too: record with less gain": full > _CLIPPED and not is_noise,
-            f"with a silent channel: data.channel={loudest} reads the loudest of all files, or "
-            f"{alone} writes it": (min(powers) < _NOTHING * whole),
-            f"whose channels cancel each other in their mean: data.channel={loudest} reads one of "
-            f"all files, or {alone} writes it": (mixed * self.channels < _CANCELLED * whole),
+            f"with a silent channel: {alone} writes the loudest": min(powers) < _NOTHING * whole,
+            f"whose channels cancel each other in their mean: {alone} writes one": (
+                mixed * self.channels < _CANCELLED * whole
+            ),
             f"with an offset of {mean:.2g}: a high-pass filter takes it out": (
                 abs(mean) > _OFFSET and not self._centred
             ),
@@ -222,6 +227,12 @@ class SoundReader:
             raise BadFileError(self.path, fault, saving(self.path)) from error
         except OSError as error:
             raise BadFileError.of(self.path, error) from error
+
+
+def oddity(said: str, paths: Sequence[str]) -> str:
+    """What is said of some recordings, with a command that takes the first of them."""
+    said = said.replace("FILE", shlex.quote(paths[0])).replace("NEW.wav", disk.unused(".wav"))
+    return f"{counted(len(paths), 'file')} ({first_of(paths)}) {said}"
 
 
 def read_whole(path: Path, seconds: float | None = None) -> tuple[Wave, int]:
