@@ -22,7 +22,7 @@ READY_MADE = Path(__file__).resolve().parents[1] / "models"
 """The folder of the checkpoints that come with seqkit."""
 _CHECKPOINT = re.compile(r"(best|last|previous|next)[-.].*")
 _SAMPLE = re.compile(r"step_\d+\.(txt|wav|png)")
-NO_CHECKPOINT = "no such checkpoint: give a run's folder, a checkpoint file, shakespeare or etude"
+NO_CHECKPOINT = "no such checkpoint: give a run's folder, a file (no URL), shakespeare or etude"
 
 
 class RunFiles:

@@ -75,7 +75,7 @@ def test_what_people_read_has_no_character_that_a_terminal_obeys(run: Run, tmp_p
         (tmp_path / "data" / name).write_text(PROSE + "\x1b[31m\u202e" * 3000)
     done = run.ok("doctor", f"data.path={tmp_path / 'data'}", "train.max_minutes=0.05")
     shown = done.out.decode()
-    assert "\\u202e 6" in shown
+    assert "U+202E" in shown
     assert all(character.isprintable() or character == "\n" for character in shown)
 
 
@@ -117,7 +117,7 @@ def test_line_ends_of_windows_are_advised_against(run: Run, tmp_path: Path) -> N
     text = tmp_path / "a.txt"
     text.write_bytes(PROSE.replace("\n", "\r\n").encode())
     found, _ = advised(run, f"data.path={text}")
-    assert any("tr -d '\\r' < " in fault for fault in found["faults"])
+    assert any("`perl -pe 's/\\r+$//" in fault for fault in found["faults"])
 
 
 @pytest.mark.parametrize("times", [0.02, 4])

@@ -104,7 +104,7 @@ REFUSED = [
     ),
     ("recipe=shakespeare data.path=binary.txt", 3, "byte 3 (0xff) is not utf-8"),
     ("recipe=shakespeare data.path=text.txt data.document=%%", 3, "=%% cuts nothing in text.txt"),
-    ("generate checkpoint=https://x.org/a.safetensors", 2, "download the file, and give its"),
+    ("generate checkpoint=https://x.org/a.safetensors", 4, "a file (no URL)"),
     ("recipe=my_sound prompt_audio=none", 3, "none: cannot be read: no such file"),
     ("generate checkpoint=a prompt_file=none", 3, "prompt_file=none: cannot be read: no such"),
     ("generate checkpoint=a prompt_file=/dev/zero", 3, "/dev/zero: cannot be read: it is no file"),
