@@ -51,7 +51,7 @@ _MENDED = {
     "\u2029": r"s/\xe2\x80\xa9/\n/g",
 }
 """What perl does about letters that are overstruck, colours of a terminal, spaces, line ends."""
-_SPOKEN = r"s/^.* --> .*\n//; s/^\d+\n//"
+_SPOKEN = r"s/^(.* --> |WEBVTT|Kind:|Language:).*\n//; s/^\d+\n//; s/<[^<>\n]*>//g"
 _READ = 1 << 20  # characters, in which escapes are looked for
 _MOST_MENDED = 8  # kinds of characters; with more it is another fault
 _OFTEN = 0.001  # times the characters; in pages and in programs there are fewer
@@ -218,9 +218,7 @@ def content_faults(
             len(escapes) > max(_OFTEN * len(begin), _FEW),
             f"{first_of(shown)} stand {counted(len(escapes), 'time')}, and the model would learn "
             "them: take them out or decode them first, as Python's json, html, mailbox, quopri, "
-            "base64 and urllib.parse do, unless they are meant"
-            + "; pairs such as &#55357;&#56832; are UTF-16"
-            * ("&#5535" in begin),
+            "base64 and urllib.parse do, unless they are meant",
         ),
         (
             len("".join(_PACKED.findall(begin))) > _MUCH * len(begin)

@@ -19,8 +19,7 @@ _ABSURD = 1.2  # times the loss of a network that has not begun to learn
 _FALLING = 0.99  # times the loss before
 _GAP = 1.10  # validation over training: more is learnt by heart than understood
 _FEW = 8  # reports of a training; fewer tell nothing of where it goes
-_SHORT = 200  # steps, in which no network has learnt all that it can
-_EARLY = 0.75  # of the steps: what the loss was then, tells where it goes
+_SHORT, _EARLY = 200, 0.75  # steps, in which no network has learnt all it can; of all steps
 _PASSES, _BY_HEART = 2.0, 20.0  # over the training part: what was met once is not known by heart
 _MOST_DROPOUT, _USUAL_RATE = 0.5, 0.01
 

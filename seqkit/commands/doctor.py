@@ -53,8 +53,6 @@ def _of_run(path: Path, catalogue: Catalogue) -> dict[str, Any]:
             checkpoint.load(file, catalogue)
         except CheckpointError as error:
             problems.append(str(error))
-    if record.best and not RunFiles(path).checkpoint("best").exists():
-        problems.append(f"{RunFiles(path).checkpoint('best')} is gone: last is read in its place")
     judged = verdict.judge(record)
     gone = [each for each in record.keys.get("data.path", []) if not Path(each).exists()]
     if judged.command and gone:

@@ -36,11 +36,11 @@ UNKNOWN = {
 _NULS, _MANY = 0.1, 32  # of all bytes, and in all
 _MARK = "\ufeff"  # of the byte order
 SINGLE_BYTE = (
-    "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1258", "koi8-r",
-    "cp437", "cp874", "macintosh",
+    "cp1252", "iso8859-2", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1258",
+    "koi8-r", "cp437", "cp874", "macintosh",
 )  # fmt: skip
 """Encodings of old files, by names that iconv knows, too."""
-_OLDER = (*SINGLE_BYTE, "cp037", "shift-jis", "euc-jp", "euc-kr", "big5", "gb18030")
+_OLDER = (*SINGLE_BYTE, "cp037", "cp932", "euc-jp", "cp949", "big5hkscs", "gb18030")
 _BEFORE, _SHOWN = 6, 16  # bytes before the first that is another's, and characters, that are shown
 _BROKEN = 0.002  # of the characters, at most, of a file that was damaged a little
 _TAIL, _KINDS = 64, 8  # bytes, far more than happen to be UTF-8, but for … again and again

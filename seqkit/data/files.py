@@ -168,6 +168,8 @@ def meant(begin: bytes) -> str:
     begin = begin.lstrip() or begin
     if len(begin) < _PAGE and _SERVER.match(begin):
         return _ERROR
+    if begin[8:12] == b"CDDA":
+        return "a pointer to a track of a CD: rip the track"
     if begin[257:262] == b"ustar":
         return "an archive: unpack it with tar -xf"
     if begin[60:68] == b"BOOKMOBI":

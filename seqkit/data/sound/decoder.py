@@ -105,6 +105,9 @@ def _check(path: Path, begin: bytes, size: int) -> None:
     if place > 0 and begin[place + 8 :].startswith(b"WAVE"):
         command = f"`tail -c +{place + 1} {shlex.quote(str(path))} > {disk.unused('.wav')}`"
         raise BadFileError(path, f"a WAV begins at its byte {place}", f"{command} takes it")
+    if begin.startswith(b"RIFF") and (place := begin.find(b"OggS")) > 0:
+        command = f"`tail -c +{place + 1} {shlex.quote(str(path))} > {disk.unused('.ogg')}`"
+        raise BadFileError(path, f"an Ogg begins at its byte {place}", f"{command} takes it")
     if begin.startswith(b"RF64") and begin[12:16] == b"ds64" and not any(begin[20:36]):
         command = f"printf RIFF | dd conv=notrunc of={shlex.quote(str(path))}"
         hint = f"`{command}` lets it be read to its end"
@@ -177,7 +180,7 @@ class Decoder:
             raise BadFileError(path, fault, _hint(path, begin, unlisted)) from error
         tracks = [track for track in self._container.streams.audio if track.codec_context]
         if not tracks:
-            kinds = "its samples are of a kind that cannot be read: write it anew with 16 bits"
+            kinds = "its samples cannot be read: write it anew with 16 bits (of games by vgmstream)"
             fault = kinds if self._container.streams.audio else "it holds no sound track"
             raise BadFileError(path, fault)
         self._track, self.has_more = (track := tracks[0]), len(tracks) > 1
