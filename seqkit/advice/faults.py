@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -51,7 +51,7 @@ _MENDED = {
     "\u2029": r"s/\xe2\x80\xa9/\n/g",
 }
 """What perl does about letters that are overstruck, colours of a terminal, spaces, line ends."""
-_SPOKEN = r"s/^(.* --> |WEBVTT|Kind:|Language:).*\n//; s/^\d+\n//; s/<[^<>\n]*>//g"
+_SPOKEN = r"s/^(.* --> |WEBVTT|Kind:|Language:).*\n//; s/^(\xef\xbb\xbf)?\d+\n//; s/<[^<>\n]*>//g"
 _READ = 1 << 20  # characters, in which escapes are looked for
 _MOST_MENDED = 8  # kinds of characters; with more it is another fault
 _OFTEN = 0.001  # times the characters; in pages and in programs there are fewer
@@ -142,7 +142,7 @@ def text_faults(
     if lost <= _LOST:
         remedy = f"read it with data.max_vocabulary={most} data.unknown=skip to leave them out"
         fewer = {"max_vocabulary": most, "unknown": "skip"}
-    return content_faults(part, codec, facts, data.path) + told(
+    return content_faults(part, codec, facts, data) + told(
         (
             is_list and symbols < _SHORT_LIST,
             f"the list is short, {symbols:,} symbols: below {_SHORT_LIST:,} a network learns "
@@ -164,9 +164,9 @@ def text_faults(
 
 
 def content_faults(
-    part: Part, codec: TextCodec, facts: Mapping[str, Any], paths: Sequence[str]
+    part: Part, codec: TextCodec, facts: Mapping[str, Any], data: DataConfig
 ) -> list[Fault]:
-    """What a text of characters at these paths holds that its owner may not know of."""
+    """What a text of characters, read by these keys, holds that its owner may not know of."""
     if not isinstance(codec, Characters):
         return []
     counts, begin = facts["vocabulary"]["counts"], codec.decode(part.symbols[:_READ])
@@ -183,7 +183,9 @@ def content_faults(
         written = {c: "".join(f"\\x{byte:02x}" for byte in c.encode()) for c in unseen}
         changes += [_MENDED.get(c, f"s/{code}//g") for c, code in written.items()]
     changes += [_SPOKEN] * has_times
-    mend = f"; {rewritten(paths, '; '.join(changes))} mends it" if changes else ""
+    mend = f"; {rewritten(data.path, '; '.join(changes))} mends it" if changes else ""
+    if changes and data.encoding not in ("utf-8", "ascii"):  # of which the command knows nothing
+        mend = "; of a copy in UTF-8 doctor tells a command that mends it"
     escapes = _ESCAPE.findall(begin)
     shown = [f"«{each[:_SHOWN].strip()}»" for each, _ in Counter(escapes).most_common()]
     return told(

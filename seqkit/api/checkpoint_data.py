@@ -71,8 +71,9 @@ def asked_for(
             )
         if asked.path:
             session.notice(told)
-    if not is_own and (learnt := _learnt(asked.path, saved.settings.data.path)):
-        session.notice(f"the checkpoint learnt from {learnt}: what it knows is easy to predict")
+    learnt = [own for own in saved.settings.data.path if _is_near(asked.path, own)]
+    if learnt and not is_own:
+        session.notice(f"the checkpoint learnt from {learnt[0]}: what it knows is easy to predict")
     for said, odd in corpus.odd.items():
         session.notice(oddity(said, odd))
     if corpus.codec.kind == "audio":
@@ -80,11 +81,10 @@ def asked_for(
     return part, corpus
 
 
-def _learnt(paths: list[str], own: list[str]) -> str:
-    """That of a checkpoint's own paths which is one of some paths, or holds one or lies in one."""
+def _is_near(paths: list[str], own: str) -> bool:
+    """Whether one of some paths lies in another one, or that lies in it."""
     places = [Path(path).absolute() for path in paths]
-    near = (x for x in own for p in places if p.is_relative_to(x) or Path(x).is_relative_to(p))
-    return next(near, "")
+    return any(place.is_relative_to(own) or Path(own).is_relative_to(place) for place in places)
 
 
 def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:

@@ -140,6 +140,7 @@ class Sample:
     speed = ""
     """In words; empty as long as it is not known."""
     _bar = True
+    _begun = 0.0
 
     def write_files(self, blocks: Blocks, files: list[Path], *, overwrite: bool) -> None:
         """Write each stream to its file while it is made. Files that would hold nothing go.
@@ -163,7 +164,10 @@ class Sample:
 
     def _tell(self, files: list[Path], count: int) -> None:
         """Tell that files of `count` symbols are written."""
-        speed = f"; {self.speed}" if self.speed else ""
+        speed = ""
+        if self._begun:  # takes were compared since they were drawn, and loops cut
+            seconds = max(time.monotonic() - self._begun, 1e-9)
+            speed = f"; {self.medium.speed(count / seconds, self.streams)}"
         early = count < self.length and self.interrupts.received
         written = "ended early, and can be used; written" if early else "written"
         self.console.notice(f"{written}: {first_of(files)}{speed}")
@@ -214,17 +218,14 @@ class Sample:
     def watched(self, blocks: Blocks) -> Iterator[Integers]:
         """Hand on blocks until a signal comes, with a progress bar, and measure the speed."""
         blocks, done = self.interrupts.each(blocks), 0
-        began: tuple[int, float] | None = None
         if not self._bar:
             yield from blocks
             return
+        self._begun = time.monotonic()
         with self.console.progress("generate", self.length) as bar:
             for block in blocks:
                 yield block
                 done += len(block)
-                if began is None and done > 1:  # the first symbol needs no step of the engine
-                    began = done, time.monotonic()
-                elif began is not None:
-                    rate = (done - began[0]) / max(time.monotonic() - began[1], 1e-9)
-                    self.speed = self.medium.speed(rate, self.streams)
-                    bar.update(done, self.speed)
+                rate = done / max(time.monotonic() - self._begun, 1e-9)
+                self.speed = self.medium.speed(rate, self.streams)
+                bar.update(done, self.speed)

@@ -165,13 +165,11 @@ def _converted(file: Path, encoding: str, option: str = "") -> str:
 
 
 def rewritten(paths: Sequence[str], change: str) -> str:
-    """A command line that writes the only file at some paths, or a folder, anew, changed by perl.
-
-    It works on bytes, line by line, on Linux and on Macs.
-    """
+    """A command line that writes the only file at some paths, or a folder, anew, bytes by perl."""
     place = shlex.quote(paths[0]) if len(paths) == 1 else "FILE"
-    if len(paths) == 1 and Path(paths[0]).is_dir():
-        new = disk.unused("")
+    if len(paths) == 1 and (folder := Path(paths[0])).is_dir():
+        folder = folder if folder.name not in ("", "..") else folder.resolve()
+        new = shlex.quote(disk.unused("", folder.parent))  # beside it, as it may be here
         each = f"find {new} -type f -exec perl -pi -e '{change}' {{}} +"
         return f"`mkdir {new} && cp -r {place}/. {new} && {each}`"
     return f"`perl -pe '{change}' < {place} > {disk.unused('.txt')}`"

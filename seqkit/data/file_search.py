@@ -195,7 +195,8 @@ class Search:
         begin = files.head(file)
         by_content = name and not self.config.pattern and not name.lower().endswith(".txt")
         if by_content and not files.is_text(begin, self.config.encoding):
-            return "sound" if _is_named_sound(file) else "not text"
+            known = files.meant(begin).partition(":")[0]
+            return "sound" if _is_named_sound(file) else f"not text{' but ' * bool(known)}{known}"
         check_plain(file, begin, self.config.encoding)
         return ""
 

@@ -24,8 +24,6 @@ STDIN = {"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}
 """The names of standard input among paths."""
 HEAD = 1 << 15
 """Bytes that are looked at to tell what a file holds."""
-NEAR = 0.75
-"""The share of letters from which one name may be meant for another."""
 SOUND_HINT = "sound is for a checkpoint of sound, or recipe=my_sound"
 TEXT_HINT = "text is for a checkpoint of text, or recipe=shakespeare"
 Watch = Callable[[int], None]
@@ -112,7 +110,7 @@ def _meant(path: Path) -> str:
         target = str(path.readlink())
         return f"a link to {target}{f': {_ANNEX}' if '/annex/' in target else ''}"
     names = [file.name for file in sorted(path.parent.glob("*")) if file != path]
-    near = difflib.get_close_matches(path.name, names, 1, NEAR)
+    near = difflib.get_close_matches(path.name, names, 1, 0.75)
     return f"did you mean {path.with_name(near[0])}?" if near else ""
 
 

@@ -38,10 +38,10 @@ def config_dir(name: str) -> Path:
     return inside if inside.is_dir() else package.parent / name
 
 
-def unused(suffix: str) -> str:
-    """A name that no file has here, for one that the user is to write: NEW, or NEW2 and so on."""
-    names = (f"NEW{number}{suffix}" for number in ["", *range(2, _MOST)])
-    return next(name for name in names if not os.path.lexists(name))
+def unused(suffix: str, folder: Path = Path()) -> str:
+    """A path that no file has, for one that the user is to write: NEW, or NEW2 and so on."""
+    paths = (folder / f"NEW{number}{suffix}" for number in ["", *range(2, _MOST)])
+    return str(next(path for path in paths if not os.path.lexists(path)))
 
 
 def describe(error: OSError) -> str:

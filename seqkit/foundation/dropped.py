@@ -9,7 +9,6 @@ COMMANDS: dict[str, str] = {
 }
 """By the name of the command."""
 KEYS: dict[str, str] = {
-    "data=audio": "give data.kind=audio",
     "gpus": "launcher=local runs a job on each GPU that CUDA_VISIBLE_DEVICES names",
     "jobs": "xargs -P 4 -n 1 starts python -m seqkit for several values at once",
     "like": "nothing sings a MIDI file any more; prompt_audio=FILE begins a sound",
@@ -21,12 +20,10 @@ KEYS: dict[str, str] = {
     "log": "seqkit.train(on_event=…) hands each figure to a logger, as TensorBoard's",
     "sample.engine=onnx": "sample.engine=wasm runs LSTMs on a CPU, and torch is exact",
     "sample.engine=fused": "sample.engine=cuda_graph generates on a GPU, any number of streams",
-    "optimizer=sgd": "AdamW updates the weights",
     "neuron": "Model.state, from Python, gives what all cells hold after a text",
     "data.symbols_per_sample": "a sample is one symbol, of data.levels=1024 at most",
     "sample.novel": "examples/new_names.py, in a clone of the repository, prints new names",
     "sample.postfilter": "data.codec=spectral, as recipe=my_sound has it, has no hiss to filter",
-    "sample.retry": "of sound, takes=8 makes eight and keeps the best",
     "protocol=spectral": "generate checkpoint=… streams=3 judges each sound that it makes",
     "train.teachers": "examples/teachers.py trains a network on what others say",
 }

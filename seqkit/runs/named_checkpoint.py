@@ -9,7 +9,6 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seqkit.data.files import NEAR
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import CheckpointError, ConfigError
@@ -80,5 +79,5 @@ def _meant(place: Path) -> str:
     known = {name: name for name in ready_made()}
     with contextlib.suppress(OSError, ValueError):
         known |= {run.name.lower(): str(run) for run in place.parent.iterdir() if is_run(run)}
-    near = difflib.get_close_matches(place.name.lower(), known, 1, NEAR)
+    near = difflib.get_close_matches(place.name.lower(), known, 1, 0.75)
     return known[near[0]] if near else ""

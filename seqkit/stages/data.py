@@ -92,7 +92,7 @@ def read_data(
             found = [faults.Fault(faults.CONSTANT)]
         else:
             facts = faults.text_facts(corpus.whole, corpus.codec)
-            found = faults.content_faults(corpus.whole, corpus.codec, facts, keys.path)
+            found = faults.content_faults(corpus.whole, corpus.codec, facts, keys)
         for fault in found[:_MOST_FAULTS]:
             notice(fault.line)
     training, validation, _ = corpus.split(keys.split)

@@ -54,8 +54,6 @@ def test_a_key_replaces_what_a_recipe_has_of_its_kin() -> None:
         ("steps=2", "did you mean train.max_steps"),
         ("count=20", "unknown key count. --help"),  # out, until and account are no guesses
         ("recipe=shakespear", "did you mean shakespeare"),
-        ("optimizer=sgd", "optimizer=sgd: that is gone: AdamW updates"),
-        ("data=audio", "data=audio: that is gone: give data.kind=audio"),
         ("recipe=null", "no recipe named null"),
         ("train.max_steps=0", "at least 1"),
         ("train.max_steps=null", "nothing else ends the training"),

@@ -105,7 +105,10 @@ class SoundReader:
             "them": is_noise,
             "with over 1 % of the samples at full scale or over: where that is clipping, the model "
             "learns it, too: record with less gain": full > _CLIPPED and not is_noise,
-            f"with a silent channel: {alone} writes the loudest": min(powers) < _NOTHING * whole,
+            f"with a silent channel: {alone} writes the loudest, to be read in its place": min(
+                powers
+            )
+            < _NOTHING * whole,
             f"whose channels cancel each other in their mean: {alone} writes one": (
                 mixed * self.channels < _CANCELLED * whole
             ),
@@ -231,7 +234,8 @@ class SoundReader:
 
 def oddity(said: str, paths: Sequence[str]) -> str:
     """What is said of some recordings, with a command that takes the first of them."""
-    said = said.replace("FILE", shlex.quote(paths[0])).replace("NEW.wav", disk.unused(".wav"))
+    new = shlex.quote(disk.unused(f"_{Path(paths[0]).stem}.wav"))
+    said = said.replace("FILE", shlex.quote(paths[0])).replace("NEW.wav", new)
     return f"{counted(len(paths), 'file')} ({first_of(paths)}) {said}"
 
 
